@@ -34,6 +34,11 @@ class FailedBuild(NamedTuple):
     """Whether the files are the cause, for all builders and all their options."""
 
     @property
+    def is_empty(self) -> bool:
+        """True if the kustomization says nothing."""
+        return self.why == "kustomization.yaml is empty"
+
+    @property
     def is_in_yaml(self) -> bool:
         """True if the cause is a file that is no YAML."""
         return "yaml: " in self.why or _KEY_SET_TWICE.search(self.why) is not None

@@ -411,7 +411,8 @@ def _is_built_anywhere(top: str) -> bool:
 def _broken(failure: FailedBuild, real: str, layers: Mapping[str, Layer], shown: Mapping[str, str]) -> Diagnostic:
     """What is reported of a kustomization that kustomize cannot build."""
     mark = place_of(failure, [layers[folder] for folder in closure(layers[os.path.dirname(real)], layers)], shown)
-    severity: Severity = "error" if failure.is_in_files else "warning"
+    is_filled_in = failure.is_empty and is_template(mark.file)
+    severity: Severity = "info" if is_filled_in else "error" if failure.is_in_files else "warning"
     return Diagnostic("broken-kustomization", f"kustomize cannot build this: {failure.why}", mark, severity=severity)
 
 

@@ -134,6 +134,12 @@ def test_an_empty_kustomization_is_refused(text: str, is_empty: bool, has_overla
     assert said == [expected] * is_empty
 
 
+def test_an_empty_kustomization_that_something_fills_in_is_no_error(tmp_path: Path) -> None:
+    """A script copies the folder, and adds resources to it."""
+    write(tmp_path, {".git/HEAD": "", "templates/cluster/kustomization.yaml": "resources:\n"})
+    assert _found(tmp_path, ".") == []
+
+
 _DROPS = "kustomize takes the `{key}` in line {first}, and drops this one"
 _TAKES = "kustomize takes this `{key}`, and drops the one in line {first}"
 _REFUSES = "kustomize cannot build this: duplicate key `{key}`"
