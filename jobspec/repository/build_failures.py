@@ -65,6 +65,7 @@ _SAID: list[tuple[str, str]] = [
         r"^map\[string\]interface \{\}\(nil\): yaml: unmarshal errors:\s+line \d+: mapping key \"([^\"]+)\" already defined at line \d+.*$",
         r"duplicate key `\1`",
     ),
+    (r"^error (?:unmarshaling JSON: while decoding JSON|converting YAML to JSON): (?:json: )?", "a file of `configurations`: "),
     (r"map\[string\]interface \{\}\(nil\): ", ""),
     (r" in object \{.*$", ""),
     (r"trouble configuring builtin (\w+) with config: `.*?`: ", ""),
@@ -126,6 +127,8 @@ def place_of(failure: FailedBuild, layers: Sequence[Layer], shown: Mapping[str, 
         problems = (problem for each in layers for problem in _keys_set_twice(each, shown))
         mark = next((each.mark for each in problems if f"`{key[1]}`" in each.message), None)
     words = list(_words_of(failure.why))
+    for layer in layers if _OF_CONFIGURATIONS.search(failure.why) else ():
+        mark = mark or _place_in_configurations(layer, words, shown)
     for layer in layers if _AT_THE_END.search(failure.why) else [first]:
         mark = mark or _place_in(layer, words, _path(layer, shown))
     lines = first.files.text(first.references.path).split("\n")
@@ -138,6 +141,24 @@ def place_of(failure: FailedBuild, layers: Sequence[Layer], shown: Mapping[str, 
 _KEY_SET_TWICE = re.compile(r"^duplicate key `(.*)`$")
 #: What a message says that is about objects after all kustomizations have changed them, so that it names no folder.
 _AT_THE_END = re.compile(r"\bvar '\{")
+
+
+#: What a message says that is about a file of `configurations`, or a field that one adds.
+_OF_CONFIGURATIONS = re.compile(r"^a file of `configurations`|fieldSpec: conflicting fieldspecs|^considering field '")
+
+
+def _place_in_configurations(layer: Layer, words: Sequence[str], shown: Mapping[str, str]) -> Mark | None:
+    """Return the place of the first error in the YAML of a kustomization's configurations, or of a word. If there is none, return None."""
+    for name in texts(layer.data, "configurations"):
+        real = joined(layer.folder, name)
+        path = shown.get(real) or os.path.relpath(real)
+        text = layer.files.text(real) if os.path.isfile(real) else ""
+        wrong = next((each.mark for each in read(text, file=path)[1] if each.severity == "error"), None)
+        lines = text.split("\n")
+        found = next(filter(None, (_line_with(word, lines) for word in words)), None)
+        if wrong or found:
+            return wrong or (found and _mark(path, lines, *found))
+    return None
 
 
 def _keys_set_twice(layer: Layer, shown: Mapping[str, str]) -> Iterator[Diagnostic]:
@@ -189,6 +210,8 @@ def _words_of(why: str) -> Iterator[str]:
         yield f"name: {name}"
     yield from (f"name: {name}" for name in re.findall(r"with name (\S+)|var '\{(\S+)", why) for name in name if name)
     yield from re.findall(r" \[([\w./-]+)\]", why)
+    yield from re.findall(r"considering field '([^']+)'", why)
+    yield from (f"{name[:1].lower()}{name[1:]}" for name in re.findall(r"failed to merge (\w+)", why))
     yield from re.findall(r"Go struct field [\w.]*?(\w+) of type", why)
 
 

@@ -82,6 +82,38 @@ def test_a_build_that_fails_is_reported_at_the_entry_that_is_its_cause(
     assert words in message
 
 
+@pytest.mark.parametrize(
+    ("configuration", "line", "severity", "words"),
+    [
+        ("apiVersion: v1\nvarReference: []\n", 1, "warning", 'unknown field "apiVersion"'),
+        ("images:\n- paths: spec/image\n", 2, "warning", 'unknown field "paths"'),
+        ("images:\n  path: spec/image\n", 1, "error", "cannot unmarshal object"),
+        ("images: []\nvarReference: {\n", 3, "error", "did not find expected node content"),
+        ("images: []\nvarReference:\n- path: spec/*\n  kind: Job\n", 3, "error", "wildcard is not supported"),
+        ("images: []\nvarReference:\n- {path: a, kind: B}\n- {path: a, kind: B, create: true}\n", 2, "error", "conflicting fieldspecs"),
+    ],
+)
+def test_a_build_that_fails_for_a_configuration_is_reported_there(
+    configuration: str, line: int, severity: str, words: str, tmp_path: Path
+) -> None:
+    variables = "vars: [{name: A, objref: {apiVersion: batch/v1, kind: Job, name: train}}]\n"
+    text = f"apiVersion: kustomize.config.k8s.io/v1beta1\nresources: [job.yaml]\nconfigurations: [names.yaml]\n{variables}"
+    write(tmp_path, {".git/HEAD": "", "job.yaml": JOB, "kustomization.yaml": text, "names.yaml": configuration})
+    ((place, how, message),) = _found(tmp_path)
+    assert (place, how) == (f"names.yaml:{line}", severity)
+    assert words in message
+
+
+def test_a_variable_that_has_no_value_is_reported_in_the_base_that_has_it(tmp_path: Path) -> None:
+    objref = "objref: {apiVersion: batch/v1, kind: Job, name: train}"
+    variables = f"vars:\n- name: team\n  {objref}\n  fieldref: {{fieldpath: metadata.namespace}}\n"
+    base = {"base/job.yaml": JOB, "base/kustomization.yaml": f"resources: [job.yaml]\n{variables}"}
+    write(tmp_path, {".git/HEAD": "", **base, "prod/kustomization.yaml": "resources: [../base]\nnamePrefix: a-\n"})
+    ((place, how, message),) = _found(tmp_path)
+    assert (place, how) == ("base/kustomization.yaml:3", "error")
+    assert "field specified in var" in message
+
+
 def test_a_base_that_cannot_be_built_is_reported_once_for_all_its_builds(tmp_path: Path) -> None:
     files = {
         "base/job.yaml": JOB,
