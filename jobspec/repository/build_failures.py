@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from jobspec.diagnostics.places import Mark
+from jobspec.documents.kustomization_fields import FIELDS
 from jobspec.documents.reader import read
 from jobspec.go.values import structs, texts
 from jobspec.repository.kustomizations import LISTS
@@ -19,7 +20,11 @@ from jobspec.repository.written_patches import keys_set_twice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from jobspec.diagnostics.diagnostic import Diagnostic
+    from jobspec.diagnostics.places import Path
+    from jobspec.documents.kustomization_fields import Fields
     from jobspec.repository.layers import Layer
 
 
@@ -48,7 +53,7 @@ _LONGEST = 400  # characters of a message
 _FOLDER = re.compile(r"(?:recursed accumulation of|couldn't make target for) path '([^']*)'")
 #: What is left out of a message, and what takes its place.
 _SAID: list[tuple[str, str]] = [
-    (r'accumulateDirectory: "(.*)"$', r"\1"),
+    (r"^.*\bnew root cannot be empty\"?$", "an entry is empty"),
     (r"^.*(?:recursed accumulation of|couldn't make target for) path '[^']*': ", ""),
     (r"^.*accumulating resources: ", ""),
     (r"^accumulation err='(?:accumulating|merging) resources from '([^']*)': (.*)': must build at directory: .*$", r"`\1`: \2"),
@@ -100,6 +105,8 @@ def failure_in(printed: str, root: str, shown: Callable[[str], str]) -> FailedBu
     quoted = re.search(r'err="((?:\\.|[^"])*)"', printed)
     text = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else " ".join(lines).removeprefix("Error: ").removeprefix("error: ")
     folders = _FOLDER.findall(text)
+    if inside := re.search(r'accumulateDirectory: "(.*)"$', text):
+        text = inside[1].replace('\\"', '"')
     for pattern, by in _SAID:
         text = re.sub(pattern, by, text)
     text = re.sub(
@@ -126,6 +133,7 @@ def place_of(failure: FailedBuild, layers: Sequence[Layer], shown: Mapping[str, 
     if key := _KEY_SET_TWICE.search(failure.why):
         problems = (problem for each in layers for problem in _keys_set_twice(each, shown))
         mark = next((each.mark for each in problems if f"`{key[1]}`" in each.message), None)
+    mark = mark or _place_of_value(first, failure.why, _path(first, shown))
     words = list(_words_of(failure.why))
     for layer in layers if _OF_CONFIGURATIONS.search(failure.why) else ():
         mark = mark or _place_in_configurations(layer, words, shown)
@@ -141,6 +149,56 @@ def place_of(failure: FailedBuild, layers: Sequence[Layer], shown: Mapping[str, 
 _KEY_SET_TWICE = re.compile(r"^duplicate key `(.*)`$")
 #: What a message says that is about objects after all kustomizations have changed them, so that it names no folder.
 _AT_THE_END = re.compile(r"\bvar '\{")
+
+
+_OF_OTHER_TYPE = re.compile(r"^invalid Kustomization: json: cannot unmarshal (\w+).* into Go struct field \w+\.([\w.]+) of type")
+_IS_UNKNOWN = re.compile(r'^invalid Kustomization: json: unknown field "(.*)"$')
+
+
+def _place_of_value(layer: Layer, why: str, path: str) -> Mark | None:
+    """Return the place of the value of a kustomization that has another type, is unknown or empty. If none has, return None."""
+    document = next(iter(layer.files.documents(path)), None)
+    found: Path | None = None
+    if not document:
+        return None
+    if (wrong := _OF_OTHER_TYPE.search(why)) is not None:
+        steps = [step for step in wrong[2].split(".") if step[:1].islower()]  # the others are types of Go
+        values = _values_at(document.data, steps, ())
+        found = next((at for at, value in values if _JSON_TYPES.get(type(value)) == wrong[1]), None)
+    elif (unknown := _IS_UNKNOWN.search(why)) is not None:
+        found = next((at for at in _unknown_fields(document.data, FIELDS, ()) if at[-1] == unknown[1]), None)
+    elif why == "an entry is empty":
+        entries = (found for field in LISTS for found in _values_at(document.data, [field], ()))
+        found = next((at for at, value in entries if len(at) > 1 and not value), None)
+    return document.nearest(found).place() if found else None
+
+
+_JSON_TYPES = {str: "string", int: "number", float: "number", bool: "bool", dict: "object", list: "array"}
+
+
+def _values_at(data: Any, steps: Sequence[str], path: Path) -> Iterator[tuple[Path, Any]]:
+    """Yield the values at some fields of all items of lists, and all values inside of them."""
+    if not steps:
+        yield path, data
+    if isinstance(data, list):
+        for at, each in enumerate(data):
+            yield from _values_at(each, steps, (*path, at))
+    elif isinstance(data, dict):
+        for key in data if not steps else data.keys() & {steps[0]}:
+            yield from _values_at(data[key], steps[1:], (*path, key))
+
+
+def _unknown_fields(data: Any, fields: Fields, path: Path) -> Iterator[Path]:
+    """Yield the paths of the fields that kustomize does not know."""
+    if isinstance(data, list):
+        for at, each in enumerate(data):
+            yield from _unknown_fields(each, fields, (*path, at))
+    elif isinstance(data, dict):
+        for key, each in data.items():
+            if key not in fields:
+                yield *path, key
+            elif inside := fields[key]:
+                yield from _unknown_fields(each, inside, (*path, key))
 
 
 #: What a message says that is about a file of `configurations`, or a field that one adds.
@@ -203,6 +261,7 @@ _FIELDS = [
 
 def _words_of(why: str) -> Iterator[str]:
     """What a message quotes, which a kustomization may say: paths of fields and files, and names."""
+    yield from (f"name: {name}" for name in re.findall(r"(?:configmap|secret) (\S+) illegally repeats", why))
     yield from re.findall(r'"([^"]+)"', why)
     yield from re.findall(r"path: '?(/[^\s':]+)", why)
     for name in re.findall(r"`([^`]+)`", why):

@@ -138,7 +138,7 @@ def references_of(
             place = os.path.realpath(place)
         if _REMOTE.search(name):
             found.obstacles.append("needs the network")
-        elif not place.startswith(os.path.join(top, "")):
+        elif place != top and not place.startswith(os.path.join(top, "")):
             found.obstacles.append("reads outside of the repository")
         elif name in listed and place not in folders and os.path.isdir(place) and not _KUSTOMIZATIONS.isdisjoint(os.listdir(place)):
             found.obstacles.append("is built of a hidden folder")

@@ -83,6 +83,47 @@ def test_a_build_that_fails_is_reported_at_the_entry_that_is_its_cause(
 
 
 @pytest.mark.parametrize(
+    ("kustomization", "line", "words"),
+    [
+        ("configMapGenerator:\n- name: a\n  literals: [a=b]\nsecretGenerator:\n- name: b\n  literals: [1]\n", 7, "cannot unmarshal number"),
+        ("configMapGenerator:\n- name: a\n- name:\n  - b\n", 4, "cannot unmarshal array"),
+        ("labels:\n- pairs:\n    a: b\n    c: true\n", 5, "cannot unmarshal bool"),
+        ("images:\n- name: a\n- name: b\n  tag: a\n", 5, 'unknown field "tag"'),
+        ("replicas:\n- name: a\n  count: b\n", 4, "cannot unmarshal string"),
+        ("components:\n-\n", 3, "an entry is empty"),
+        ("configMapGenerator:\n- {name: b, literals: [A=b]}\n- name: a\n  literals: [A=b, A=c]\n", 4, "illegally repeats the key `A`"),
+    ],
+)
+def test_a_kustomization_that_kustomize_cannot_decode_is_reported_at_the_value(
+    kustomization: str, line: int, words: str, tmp_path: Path
+) -> None:
+    write(tmp_path, {".git/HEAD": "", "job.yaml": JOB, "kustomization.yaml": f"resources: [job.yaml]\n{kustomization}"})
+    ((place, _, message),) = _found(tmp_path)
+    assert place == f"kustomization.yaml:{line}"
+    assert words in message
+
+
+@pytest.mark.parametrize("top", ["", "app/"])
+def test_a_kustomization_that_lists_itself_is_a_cycle(top: str, tmp_path: Path) -> None:
+    """Also in the folder of the repository."""
+    write(tmp_path, {".git/HEAD": "", f"{top}job.yaml": JOB, f"{top}kustomization.yaml": "resources:\n- job.yaml\n- .\n"})
+    ((place, how, message),) = _found(tmp_path)
+    assert (place, how) == (f"{top}kustomization.yaml:3", "error")
+    assert "cycle detected" in message
+
+
+def test_a_component_that_cannot_be_built_is_told_in_words(tmp_path: Path) -> None:
+    component = "kind: Component\nconfigMapGenerator:\n- {name: nothing, behavior: merge, literals: [a=b]}\n"
+    root = "resources: [job.yaml]\ncomponents: [component]\n"
+    write(tmp_path, {".git/HEAD": "", "job.yaml": JOB, "kustomization.yaml": root, "component/kustomization.yaml": component})
+    ((place, _, message),) = _found(tmp_path)
+    assert (place, message) == (
+        "component/kustomization.yaml:3",
+        "merging from generator: ConfigMap `nothing` does not exist; cannot merge or replace",
+    )
+
+
+@pytest.mark.parametrize(
     ("configuration", "line", "severity", "words"),
     [
         ("apiVersion: v1\nvarReference: []\n", 1, "warning", 'unknown field "apiVersion"'),
