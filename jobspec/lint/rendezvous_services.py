@@ -16,6 +16,10 @@ from jobspec.lint.network_policies import labels_of
 from jobspec.programs import command_lines
 from jobspec.programs.torchrun import C10D, STATIC, TorchrunSettings
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.documents.document import Document
+
 #: The ports of torchrun's rendezvous if nothing gives one.
 _PORTS = {C10D: "29400"}
 #: Parts of the keys of labels that controllers give to pods.
@@ -32,13 +36,14 @@ def endpoint_of_no_pod(job: LintedJob) -> Iterator[Finding]:
     After: "Service: {clusterIP: None}"
     Evidence: pytorch/pytorch#79388, pytorch/pytorch#73656
     """
-    for container, settings, host, service in _meeting_at_services(job):
-        options = settings.value("rdzv_conf")
-        if settings.backend != C10D or _may_be_host_name(host, job) or options is None or "is_host" in options:
+    for container, settings in _meetings(job, C10D):
+        options, host = settings.value("rdzv_conf"), _host_of(settings)
+        if _may_be_host_name(host, job) or options is None or "is_host" in options:
             continue
-        if _has_own_address(service) and _selects_pods(service, job):
-            message = f"torchrun never starts: the Service `{host.partition('.')[0]}` is not headless, so that no pod hosts the rendezvous"
-            yield Finding(container.program.place_of("rdzv_endpoint"), message, "write `clusterIP: None` into the Service")
+        for service in _services_at(host, job):
+            if _selects_pods(marked(service), job) and job.documents.are_together(service, job.given):
+                message = f"torchrun never starts: the Service `{service.name}` is not headless, so that no pod hosts the rendezvous"
+                yield Finding(container.program.place_of("rdzv_endpoint"), message, "write `clusterIP: None` into the Service")
 
 
 def closed_service_port(job: LintedJob) -> Iterator[Finding]:
@@ -50,15 +55,14 @@ def closed_service_port(job: LintedJob) -> Iterator[Finding]:
     After: "ports: [{port: 29500}], beside --master-port=29500"
     Evidence: https://kubernetes.io/docs/concepts/services-networking/service/#headless-services; pytorch/pytorch#74824
     """
-    for container, settings, host, service in _meeting_at_services(job):
+    for container, settings in _meetings(job, STATIC):
         port = _port_of(settings)
-        ports = [text(each, "port") for each in items(service.get("spec", "ports"))]
-        if _has_own_address(service) and port.isdecimal() and port not in ports and settings.backend == STATIC:
-            message = (
-                f"the nodes meet at port {port}, and the Service `{host.partition('.')[0]}` has {' and '.join(ports) or 'no port'} alone"
-            )
-            setting = "rdzv_endpoint" if settings.value("rdzv_endpoint") else "master_addr"
-            yield Finding(container.program.place_of(setting), message, f"add the port {port} to the Service")
+        for service in _services_at(_host_of(settings), job) if port.isdecimal() else ():
+            ports = [text(each, "port") for each in items(marked(service).get("spec", "ports"))]
+            if port not in ports and job.documents.are_together(service, job.given):
+                message = f"the nodes meet at port {port}, and the Service `{service.name}` has {' and '.join(ports) or 'no port'} alone"
+                setting = "rdzv_endpoint" if settings.value("rdzv_endpoint") else "master_addr"
+                yield Finding(container.program.place_of(setting), message, f"add the port {port} to the Service")
 
 
 def ready_after_rendezvous(job: LintedJob) -> Iterator[Finding]:
@@ -98,14 +102,22 @@ def _meeting(container: LintedContainer) -> TorchrunSettings | None:
     return settings if settings and waits and is_alone and settings.endpoint and settings.backend in (STATIC, C10D) else None
 
 
-def _meeting_at_services(job: LintedJob) -> Iterator[tuple[LintedContainer, TorchrunSettings, str, MarkedTree]]:
-    """Yield each container whose torchrun meets others at a Service among the files, with the host and the Service."""
+def _meetings(job: LintedJob, backend: str) -> Iterator[tuple[LintedContainer, TorchrunSettings]]:
+    """Yield each container whose torchrun meets others by a backend, with its settings."""
     for container in job.containers:
         settings = _meeting(container)
-        host = _host_of(settings) if settings else ""
-        for service in job.documents.met(job.given, SERVICE, host.partition(".")[0]) if host else ():
-            if settings and host.split(".")[1:2] in ([], [job.given.namespace], ["default"]):
-                yield container, settings, host, marked(service)
+        if settings and settings.backend == backend:
+            yield container, settings
+
+
+def _services_at(host: str, job: LintedJob) -> list[Document]:
+    """Return the Services of the user that may be a host, and have an address of their own."""
+    name, _, rest = host.partition(".")
+    is_elsewhere = rest.partition(".")[0] not in ("", job.given.namespace, "default")
+    if is_elsewhere or any(text(each, "metadata", "name") == name for each in job.expanded.of_kind("Service")):
+        return []
+    found = job.documents.of_name(SERVICE, name)
+    return [each for each in found if each.namespace == job.given.namespace and _has_own_address(marked(each))]
 
 
 def _host_of(settings: TorchrunSettings) -> str:
