@@ -27,9 +27,10 @@ from jobspec.diagnostics.rules import UNJUDGED
 from jobspec.diagnostics.wording import counted, shortened
 from jobspec.documents.document import Document
 from jobspec.operators.expansion import expand
-from jobspec.operators.life import RestartRules, restart_rules
+from jobspec.operators.life import RestartRules
 from jobspec.operators.trainer.runtimes import RuntimeReference, runtime_of
 from jobspec.operators.workloads import is_workload
+from jobspec.run.endings import restart_rules
 from jobspec.run.pods import LocalPod, ObjectValues, local_pods
 from jobspec.run.processes import LocalProcess, LocalRun, RunLimits
 from jobspec.session.arguments import Help, add_paths, declare

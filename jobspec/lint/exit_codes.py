@@ -5,7 +5,8 @@ from __future__ import annotations
 from jobspec.apis.kinds import LEADER_WORKER_SET, RAY_CLUSTER, RAY_SERVICE
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.operators.life import RETRYABLE, runs_until_deleted
+from jobspec.operators.lasting_pods import runs_until_deleted
+from jobspec.operators.life import RETRYABLE
 from jobspec.outcome.training_program import TrainingProgram
 from jobspec.programs.command_lines import SHELLS, file_name, length_of_start
 from jobspec.programs.shells import script_at

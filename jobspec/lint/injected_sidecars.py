@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.lint.linted import LintedJob
-from jobspec.operators.life import runs_until_deleted
+from jobspec.operators.lasting_pods import runs_until_deleted
 
 _FUSE_DRIVER, _FUSE_KEY = "gcsfuse.csi.storage.gke.io", "gke-gcsfuse/volumes"
 #: The container that a user may write instead.

@@ -17,7 +17,7 @@ from jobspec.operators import mpi_operator
 from jobspec.operators.accelerators import is_accelerator, is_fabric
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.kueue.versions import QUEUED_KINDS
-from jobspec.operators.life import runs_until_deleted
+from jobspec.operators.lasting_pods import runs_until_deleted
 from jobspec.operators.mounted_scripts import with_mounted_scripts
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.operators.workloads import (

@@ -33,7 +33,9 @@ from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.operators.accelerators import OTHER_ACCELERATORS
 from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.expansion import ExpandedRole
-from jobspec.operators.life import cleans_up_at_limits_too, has_deadline, runs_until_deleted
+from jobspec.operators.lasting_pods import runs_until_deleted
+from jobspec.operators.trainer.life import has_deadline
+from jobspec.operators.training_operator.life import cleans_up_at_limits_too
 from jobspec.operators.training_signs import ends_with_training
 from jobspec.operators.workloads import CONTAINERS, LEADER, REPLICATED_JOB
 from jobspec.outcome.training_program import TrainingProgram

@@ -21,14 +21,14 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, is_true, items, of_kind, text, walk, with_marks
 from jobspec.kubernetes.label_selectors import selects
 from jobspec.kubernetes.metadata import LAST_APPLIED
-from jobspec.operators import life
 from jobspec.operators.accelerators import SEEN_BY_TORCH
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.batch import RETRIES, UNLIMITED
 from jobspec.operators.expansion import ExpandedPod, expand, pods_among, value_of
+from jobspec.operators.life import RETRYABLE
 from jobspec.operators.made import as_sent, stored
 from jobspec.operators.trainer import train_job
-from jobspec.operators.training_operator import PORT, PORT_NUMBER, WAITING_CONTAINER
+from jobspec.operators.training_operator import PORT, PORT_NUMBER, WAITING_CONTAINER, life
 from jobspec.operators.workloads import CONTAINERS, released
 from jobspec.programs.command_lines import (
     INDEX,
@@ -677,7 +677,7 @@ def exit_code_rule() -> dict[str, Any]:
 
     Such a code of the training container fails the job.
     """
-    codes = list(range(1, life.RETRYABLE))
+    codes = list(range(1, RETRYABLE))
     return {"action": "FailJob", "onExitCodes": {"containerName": CONTAINERS[kinds.TRAINJOB], "operator": "In", "values": codes}}
 
 

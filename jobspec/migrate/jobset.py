@@ -22,7 +22,7 @@ from jobspec.migrate.writing import (
     without_nulls,
     words,
 )
-from jobspec.operators.life import has_deadline, makes_again
+from jobspec.operators.trainer.life import has_deadline, makes_again
 from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, TRAINER
 from jobspec.operators.workloads import NODE
 from jobspec.programs.command_lines import LAUNCHER, command_line, length_of_start, options_of

@@ -23,8 +23,8 @@ from jobspec.migrate.writing import (
     without_nulls,
     words,
 )
-from jobspec.operators.life import has_deadline, makes_again
 from jobspec.operators.mpi_operator import OF_OWN_KEYS
+from jobspec.operators.trainer.life import has_deadline, makes_again
 from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, TRAINER, hides_keys
 from jobspec.operators.workloads import NODE
 

@@ -22,10 +22,11 @@ from jobspec.migrate.writing import (
     words,
 )
 from jobspec.operators.batch import UNLIMITED
-from jobspec.operators.life import has_deadline, leaves_running_pods, makes_again
 from jobspec.operators.trainer.frameworks import COMPLETION_INDEX
+from jobspec.operators.trainer.life import has_deadline, makes_again
 from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, RESERVED, TRAINER, knows_volcano, takes_words_for_processes
 from jobspec.operators.training_operator import PORT
+from jobspec.operators.training_operator.life import leaves_running_pods
 from jobspec.operators.workloads import CONTAINERS, OF_CONTAINER
 from jobspec.programs.command_lines import LAUNCHER, PORTS, RANKS, command_line
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.diagnostics.places import Mark, value_at
 from jobspec.diagnostics.rules import Finding
 from jobspec.documents.marked_tree import text
-from jobspec.operators.life import makes_again
+from jobspec.operators.trainer.life import makes_again
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
 from jobspec.operators.workloads import QUEUE
 from jobspec.outcome.training_program import TrainingProgram

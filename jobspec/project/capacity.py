@@ -16,9 +16,9 @@ from jobspec.go.values import mapping
 from jobspec.kubernetes.pods.amounts import needs_together
 from jobspec.operators.accelerators import is_accelerator, is_gpu, is_other_accelerator
 from jobspec.operators.expansion import ExpandedJob, expand
-from jobspec.operators.life import cleans_up_at_limits_too, leaves_running_pods
 from jobspec.operators.trainer.runtimes import nodes_of, runtime_of
 from jobspec.operators.training_operator import WAITING_CONTAINER
+from jobspec.operators.training_operator.life import cleans_up_at_limits_too, leaves_running_pods
 from jobspec.operators.workloads import JOBS, released
 
 Amounts = Mapping[str, Decimal]

@@ -1,6 +1,6 @@
 """The effect of a change in the cluster: what the operator does with a changed field, what the server refuses, what is recreated.
 
-What operators do stands in `operators/life.py`.
+What operators do stands in their rooms.
 """
 
 from __future__ import annotations
@@ -18,16 +18,13 @@ from jobspec.diagnostics.wording import shortened
 from jobspec.documents.document import Document
 from jobspec.journey.checking import check
 from jobspec.journey.steps import Manifests
+from jobspec.operators.job_changes import effect_on_cron_job, effect_on_job
 from jobspec.operators.kuberay.changes import effect_on_ray
-from jobspec.operators.life import (
-    Effect,
-    effect_on_cron_job,
-    effect_on_job,
-    effect_on_leader_worker_set,
-    effect_on_mpijob,
-    effect_on_training_job,
-    effect_on_trainjob,
-)
+from jobspec.operators.life import Effect
+from jobspec.operators.lws.changes import effect_on_leader_worker_set
+from jobspec.operators.mpi_operator.changes import effect_on_mpijob
+from jobspec.operators.trainer.changes import effect_on_trainjob
+from jobspec.operators.training_operator.changes import effect_on_training_job
 from jobspec.operators.workloads import is_workload
 from jobspec.outcome.updates import update_outcomes
 from jobspec.project.engines.replacement import SPEC_HASH

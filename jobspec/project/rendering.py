@@ -19,7 +19,7 @@ from jobspec.journey.checking import check
 from jobspec.journey.outcomes import foresee
 from jobspec.journey.references import resolve
 from jobspec.journey.steps import Checked, Manifests
-from jobspec.operators.life import makes_again
+from jobspec.operators.trainer.life import makes_again
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.operators.workloads import JOBS
 from jobspec.overlays.apply import Applied, apply

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from jobspec.operators.life import RestartRules, counts_restarts
+from jobspec.operators.life import RestartRules
+from jobspec.operators.training_operator.life import counts_restarts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 
 from jobspec.documents.reader import read
 from jobspec.operators.expansion import expand
-from jobspec.operators.life import restart_rules
+from jobspec.run.endings import restart_rules
 from tests.support.server import PLURALS, PODS, WITH_OPERATORS, Server, server_at
 
 NAMESPACE = "backoff-limits"

@@ -8,8 +8,9 @@ import pytest
 from jobspec.apis.releases import choose
 from jobspec.documents.manifest import document_of
 from jobspec.operators.expansion import ExpandedJob, expand
-from jobspec.operators.life import Effect, effect_on_training_job
+from jobspec.operators.life import Effect
 from jobspec.operators.made import Expansion
+from jobspec.operators.training_operator.changes import effect_on_training_job
 from tests.support import quick_yaml
 
 _FIELDS = {"TFJob": "tf", "XGBoostJob": "xgb", "PaddleJob": "paddle", "JAXJob": "jax", "MXJob": "mx", "MPIJob": "mpi"}
