@@ -15,6 +15,7 @@ DOORS: tuple[str, ...] = (
     "custom_kinds",
     "generated",
     "index",
+    "json_schema_kinds",
     "label_selectors",
     "metadata",
     "pods.amounts",

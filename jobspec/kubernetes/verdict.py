@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from jobspec.apis.releases import Target
     from jobspec.documents.document import Document
     from jobspec.kubernetes.common_kinds import CommonKind
-    from jobspec.kubernetes.custom_kinds import CustomKind, CustomKinds, JSONSchema
+    from jobspec.kubernetes.custom_kinds import CustomKind, CustomKinds
+    from jobspec.kubernetes.json_schema_kinds import JSONSchema
 
     Status = Literal["valid", "invalid", "partly", "unknown"]
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.documents.document import Document
-from jobspec.kubernetes.custom_kinds import JSONSchema
+from jobspec.kubernetes.json_schema_kinds import JSONSchema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
