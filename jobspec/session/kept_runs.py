@@ -1,8 +1,8 @@
 """Keep what a whole run reports, and give it back to a run of the same command line on the same files.
 
 A run is known by a digest of all that it can read: every file of the repository, the command line, the programs that it starts, what Git
-ignores, and jobspec's own files. What it reports is kept only if that digest is the same when it has ended, and if it says nothing about a
-Secret. Runs that may read anything else are not kept: those with files outside of the repository, for example.
+ignores, and jobspec's own files. What it reports is kept only if that digest is the same when it has ended. Runs that may read anything
+else are not kept: those with files outside of the repository, for example.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import re
 import sys
 import time
 from contextlib import suppress
-from functools import partial
 from hashlib import blake2b
 from itertools import chain
 from stat import S_ISREG
@@ -30,11 +29,11 @@ from jobspec.session.folders import real_paths, repository_root
 from jobspec.session.judging import EarlierRun
 from jobspec.session.kept_facts import KeptFacts
 from jobspec.session.kept_files import KeptChecks
+from jobspec.session.kept_reports import CannotSealError, dumped, loaded, quoting
 from jobspec.session.listing import Listing
-from jobspec.session.mentions import has_no_secret
 from jobspec.session.options import Options
-from jobspec.session.pickles import PROTOCOL, read_entries, unpickled
-from jobspec.session.secret_values import may_have_secret, may_quote_secret
+from jobspec.session.pickles import PROTOCOL, read_entries
+from jobspec.session.secret_values import may_have_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ def recall(options: Options, settings: ReportFilter | None, depth: Depth) -> Rec
         return Recall(None, f"cache: not used, {why}")
     cache = _cache()
     content = cache.read(before.content)
-    report = _loaded(content) if content is not None else None
+    report = loaded(content, before.content) if content is not None else None
     said = f"cache: the result of an earlier run on the same files, from {cache.folder}"
     if report:
         return Recall(report, said, before)
@@ -160,35 +159,19 @@ def keep(report: RunReport, results: RunResults, known: Recall, *, options: Opti
         if (after.content, after.changes, after.scope) != (before.content, before.changes, before.scope):
             raise _Unkept("a file has changed meanwhile")
         _keep_settled(repository_root(os.getcwd()), after.settled)
-        quoting = _quoting(report, results, known.earlier)
+        to_seal = quoting(report, results.text, known.earlier)
         if known.earlier:
             known.earlier.write()
             _cache("checks").trim()
         _require_all_built(results)
-        if quoting:
-            raise _Unkept(f"{quoting} has a Secret, and findings that may quote it")
-        if not cache.write(before.content, _dumped(report)):
+        if not cache.write(before.content, dumped(report, to_seal, before.content)):
             raise _Unkept(f"{cache.folder} cannot be written")
+    except CannotSealError as path:
+        return f"cache: not kept, {path} generates a Secret, and findings may quote it"
     except (_Unkept, OSError, RecursionError) as why:
         return f"cache: not kept, {why}"
     cache.trim()
     return f"cache: kept in {cache.folder}"
-
-
-def _quoting(report: RunReport, results: RunResults, earlier: EarlierRun | None) -> str:
-    """Return the first file with findings that may quote its Secret; empty if there is none."""
-    facts = earlier.facts if earlier else None
-
-    def once(path: str, words: str, find: Callable[[], bool]) -> bool:
-        """Look at the words of findings once for all that the check of their file has read."""
-        read = earlier.checks.read_by(path) if earlier else None
-        return earlier.facts.once("quotes", digest_of((read.digest, words)), find) if earlier and read else find()
-
-    for each in report.files:
-        may_have_one = not has_no_secret(each.path, facts)
-        if may_quote_secret(each, results.text, may_have_one=may_have_one, once=partial(once, each.path)):
-            return each.path
-    return ""
 
 
 def _cache(name: str = "runs") -> Cache:
@@ -439,18 +422,3 @@ def _require_inside(results: RunResults, before: _State) -> None:
             raise _Unkept(f"{path} is outside of this repository")
     if any(each.content is not None for each in results.read):
         raise _Unkept("not all files are on disk")
-
-
-def _dumped(report: RunReport) -> bytes:
-    """Return a report as an entry of the cache holds it."""
-    import pickle
-
-    return pickle.dumps((list(report.files), report.fails, dict(report.releases)), protocol=PROTOCOL)
-
-
-def _loaded(content: bytes) -> RunReport | None:
-    """Return the report in an entry of the cache. If it holds anything else, return None."""
-    match unpickled(content):
-        case (list() as files, bool() as fails, dict() as releases):
-            return RunReport(files, fails, releases)
-    return None

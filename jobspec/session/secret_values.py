@@ -24,7 +24,12 @@ _KIND = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?Secret\b""")
 
 def may_have_secret(content: bytes) -> bool:
     """True if a text may hold values of a Secret, as a manifest, in a policy or for a generator."""
-    return _GENERATOR.encode() in content or (b"Secret" in content and bool(_KIND.search(content)))
+    return has_generator(content) or (b"Secret" in content and bool(_KIND.search(content)))
+
+
+def has_generator(content: bytes) -> bool:
+    """True if a text may be that of a kustomization that generates a Secret."""
+    return _GENERATOR.encode() in content
 
 
 def may_quote_secret(
@@ -39,8 +44,8 @@ def may_quote_secret(
     if not (result.diagnostics and (has_one or may_have_one)):
         return False
     content = read_text(result.path)
-    has_generator = _GENERATOR in content
-    if not (has_one or has_generator or _SECRET.search(content)):
+    generates = _GENERATOR in content
+    if not (has_one or generates or _SECRET.search(content)):
         return False
     diagnostics = [each for one in result.diagnostics for each in (one, *one.related)]
     words = "\n".join(repr((each.message, each.hint, each.field, each.changes, each.configuration or "")) for each in diagnostics)
@@ -49,7 +54,7 @@ def may_quote_secret(
         values = values_of_secrets(content, lambda name: read_text(os.path.join(os.path.dirname(result.path), name)))
         return values is None or any(each in words for each in values)
 
-    return quotes() if has_generator else once(words, quotes)
+    return quotes() if generates else once(words, quotes)
 
 
 def values_of_secrets(content: str, beside: Callable[[str], str] = lambda _: "") -> set[str] | None:

@@ -16,7 +16,7 @@ from jobspec.documents.document import Document
 from jobspec.lint import linting
 from jobspec.repository.layers import Layer
 from jobspec.session import builds as session_builds
-from jobspec.session import file_roles, kept_files, kept_runs, kustomization_notes, mentions, reading
+from jobspec.session import file_roles, kept_files, kept_reports, kept_runs, kustomization_notes, mentions, reading
 from jobspec.session.kept_runs import _WORTH_KEEPING
 from jobspec.session.pickles import unpickled
 from jobspec.session.secret_values import values_of_secrets
@@ -146,7 +146,7 @@ def test_a_value_of_a_secret_is_never_kept(repository: Path) -> None:
     assert values_of_secrets(CONFIG + "data:\n  a: |\n    kind: Secret\n") == set()
 
 
-def test_a_finding_that_begins_to_quote_an_unchanged_secret_is_not_kept(repository: Path) -> None:
+def test_a_finding_that_begins_to_quote_an_unchanged_secret_is_sealed(repository: Path) -> None:
     """Whether findings quote a Secret is looked for again as soon as their words are others."""
     named = _SECRET.replace("stringData: {password: hunter2}", "stringData: {password: hunter2}\ntype: 5")
     (repository / "jobs" / "secret.yaml").write_text(named)
@@ -157,7 +157,21 @@ def test_a_finding_that_begins_to_quote_an_unchanged_secret_is_not_kept(reposito
     (repository / "jobs" / "secret.yaml").write_text(named.replace("type: 5", "hunter2: 5"))
     for number in range(2):
         (repository / "jobs" / "config.yaml").write_text(f"# {number}\n{CONFIG}")
-        assert _said(repository).endswith("secret.yaml has a Secret, and findings that may quote it\n")
+        assert _said(repository).startswith("jobspec: cache: kept in ")
+    assert all(b"hunter2" not in each.read_bytes() for each in _entries(repository))
+    expected = run_here("lint", ".", "--no-cache", "-o", "json", cwd=repository)
+    assert "hunter2" in expected.stdout
+    run_here("lint", ".", "-o", "json", cwd=repository)
+    again = run_here("lint", ".", "-o", "json", "-v", cwd=repository)
+    assert again.stdout == expected.stdout and "the result of an earlier run" in again.stderr
+
+
+def test_a_run_is_not_kept_if_findings_may_quote_a_secret_that_a_kustomization_generates(repository: Path) -> None:
+    kustomization = "secretGenerator:\n- name: a\n  literals: [key=hunter2]\n  literals: [key=hunter2]\n# secretGenerator\n"
+    write(repository, {"made/kustomization.yaml": kustomization})
+    said = _said(repository, "--no-build")
+    assert said.endswith("made/kustomization.yaml generates a Secret, and findings may quote it\n")
+    assert all(b"hunter2" not in each.read_bytes() for each in _entries(repository))
 
 
 def test_values_of_generated_secrets_are_known() -> None:
@@ -474,7 +488,7 @@ def test_an_entry_that_makes_anything_but_results_is_not_read(repository: Path) 
         def __reduce__(self) -> tuple[object, tuple[str]]:
             return os.system, (f"touch {repository / 'made'}",)
 
-    assert kept_runs._loaded(pickle.dumps(([Program()], False, {}))) is None
+    assert kept_reports.loaded(pickle.dumps(([Program()], False, {})), "") is None
     assert not (repository / "made").exists()
 
 
