@@ -37,6 +37,8 @@ class FailedBuild(NamedTuple):
     """The real path of the folder whose kustomization cannot be built; empty if the message names none."""
     is_in_files: bool = False
     """Whether the files are the cause, for all builders and all their options."""
+    may_pass: bool = False
+    """Whether the next build of the same files may be done: this one took too long, or did not run to its end."""
 
     @property
     def is_empty(self) -> bool:

@@ -78,6 +78,8 @@ class InBuild:
     """The kinds that are named in it; None where nobody has looked."""
     notes: tuple[Diagnostic, ...] = ()
     """What is reported of a kustomization itself."""
+    may_be_built_later: bool = False
+    """Whether a kustomization has not been built for a reason that may pass, such as that its build took too long."""
     by_engine: AppliedFolder = AppliedFolder()
     """How an engine applies it."""
     sync: str = ""

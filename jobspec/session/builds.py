@@ -353,13 +353,14 @@ def _built(
             continue
         if output:
             broken = _file_of(output.failure.folder, references) or root.path
-            found[path] = found.get(path, InBuild(f"{UNBUILT_KUSTOMIZATION}: its build fails"))
+            may_pass = output.failure.may_pass
+            found[path] = found.get(path, InBuild(f"{UNBUILT_KUSTOMIZATION}: its build fails", may_be_built_later=may_pass))
             note = _with_replicas(_broken(output.failure, broken, layers, shown), broken, layers)
             is_told = about is None and output.failure.is_in_yaml and any(map(_has_wrong_yaml, {broken, *root.manifests} & given))
             is_told = is_told or any(
                 _is_among(note, each.notes) for name, each in found.items() if name != shown[broken]
             )  # by another build
-            found[shown[broken]] = InBuild(found[path].role, notes=() if is_told else (note,))
+            found[shown[broken]] = InBuild(found[path].role, notes=() if is_told else (note,), may_be_built_later=may_pass)
         elif root.missing or root.unknown_fields:
             found |= _not_built(root, shown, missing)
         else:
@@ -638,9 +639,12 @@ def _run(command: Sequence[str], work: str, folder: str) -> str:
     try:
         done = subprocess.run(command, env=around, capture_output=True, timeout=_LIMIT, check=False)  # noqa: S603 (no shell)
     except subprocess.TimeoutExpired:
-        raise BuildFailure(FailedBuild(f"takes longer than {_LIMIT} seconds")) from None
+        raise BuildFailure(FailedBuild(f"takes longer than {_LIMIT} seconds", may_pass=True)) from None
     except OSError as error:
-        raise BuildFailure(FailedBuild(f"{os.path.basename(command[0])}: {error.strerror}")) from None
+        raise BuildFailure(FailedBuild(f"{os.path.basename(command[0])}: {error.strerror}", may_pass=True)) from None
+    if done.returncode < 0:
+        why = f"{os.path.basename(command[0])} was ended by signal {-done.returncode}"
+        raise BuildFailure(FailedBuild(why, may_pass=True))
     if done.returncode:
         raise BuildFailure(failure_in(done.stderr.decode(errors="replace"), folder, os.path.relpath))
     return done.stdout.decode(errors="replace")

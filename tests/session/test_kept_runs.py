@@ -538,10 +538,27 @@ def test_a_file_that_changes_while_it_is_judged_is_not_kept(repository: Path, mo
 
 
 @pytest.mark.skipif(not (shutil.which("kustomize") or shutil.which("kubectl")), reason="no kustomize or kubectl")
-def test_a_run_whose_build_fails_is_not_kept(repository: Path) -> None:
-    """The builder may have been too slow, and is asked again."""
+def test_a_run_whose_build_fails_is_kept(repository: Path) -> None:
     write(repository / "jobs", {"kustomization.yaml": "namePrefix: a-\nresources: [0.yaml, 0.yaml]\n"})
-    assert _said(repository) == "jobspec: cache: not kept, a build fails\n"
+    assert _said(repository).startswith("jobspec: cache: kept in ")
+    again = run_here("lint", ".", "-v", "-o", "concise", cwd=repository)
+    assert "the result of an earlier run" in again.stderr and "[broken-kustomization]" in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [("while :; do :; done", "takes longer than 0.2 seconds"), ("kill -9 $$", "kustomize was ended by signal 9")],
+)
+def test_a_run_whose_build_was_not_done_is_not_kept(repository: Path, monkeypatch: pytest.MonkeyPatch, script: str, why: str) -> None:
+    """The builder is asked again."""
+    write(repository / "jobs", {"kustomization.yaml": "namePrefix: a-\nresources: [0.yaml]\n"})
+    programs = repository.parent / "programs"
+    write(programs, {"kustomize": f"#!/bin/sh\n{script}\n"})
+    (programs / "kustomize").chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
+    monkeypatch.setattr("jobspec.session.builds._LIMIT", 0.2)
+    assert _said(repository).endswith("jobspec: cache: not kept, a build was not done, and may be the next time\n")
+    assert why in run_here("lint", ".", "-o", "concise", cwd=repository).stdout
 
 
 def test_random_changes_of_repositories_are_seen(tmp_path: Path) -> None:
