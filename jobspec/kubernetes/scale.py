@@ -37,10 +37,16 @@ def scale_problems(data: Data, shape: Shape) -> Problems:
         elif type(value) is not (int if is_number else str):
             what = "an integer" if is_number else "text"
             yield Problem("wrong-type", path, f"`{path[-1]}` must be {what}: the scale subresource reads it")
-        elif isinstance(value, int) and value < 0:
+        elif isinstance(value, int) and value < 0 and not _has_limit(shape.at(path), "minimum"):
             yield Problem("out-of-range", path, f"`{path[-1]}` must not be negative, got {value}")
-        elif isinstance(value, int) and value > MAX_INT32:
+        elif isinstance(value, int) and value > MAX_INT32 and not _has_limit(shape.at(path), "maximum"):
             yield Problem("out-of-range", path, f"`{path[-1]}`: expected 0 to {MAX_INT32:,}, got {value:,}")
+
+
+def _has_limit(shape: Shape | None, limit: str) -> bool:
+    """True if the schema of a number has such a limit, which then is reported for the same mistake."""
+    found = getattr(shape, limit, None)
+    return found is not None and 0 <= found <= MAX_INT32
 
 
 def _follow(data: Any, root: Shape, steps: Sequence[str]) -> tuple[Any, Path]:
