@@ -1,6 +1,7 @@
 """Groups of plain pods that Kueue admits together.
 
-Follows `validatePodGroupMetadata`, sigs.k8s.io/kueue pkg/controller/jobs/pod, of the webhook and of the reconciler, 0.19.
+Follows `validatePodGroupMetadata` of the reconciler, sigs.k8s.io/kueue pkg/controller/jobs/pod, 0.19.2. If the target has Kueue, its
+webhook has looked at the pods before.
 """
 
 from __future__ import annotations
@@ -8,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobspec.apis.kinds import POD
+from jobspec.apis.releases import QUEUES
 from jobspec.diagnostics.places import Key
 from jobspec.diagnostics.rules import Finding, Rule
-from jobspec.go.values import mapping
+from jobspec.go.values import mapping, string_map
 from jobspec.lint.linted import LintedDocument
+from jobspec.operators.kueue.keys import GROUP_COUNT
+from jobspec.operators.kueue.pods import count_of, group_of, group_place, group_problems
 from jobspec.operators.workloads import QUEUE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.diagnostics.places import Path
     from jobspec.documents.document import Document
-
-_NAME, _COUNT = "kueue.x-k8s.io/pod-group-name", "kueue.x-k8s.io/pod-group-total-count"
 
 
 def incomplete_pod_group(document: LintedDocument) -> Iterator[Finding]:
@@ -35,58 +36,31 @@ def incomplete_pod_group(document: LintedDocument) -> Iterator[Finding]:
     Evidence: `validatePodGroupMetadata` of sigs.k8s.io/kueue pkg/controller/jobs/pod, 0.19.2; kubernetes-sigs/kueue#1706
     """
     pod = document.given
-    name, count = _name_of(pod), _annotations(pod).get(_COUNT)
-    if not name and count is None:
+    refused = [] if QUEUES in document.target and document.cluster.webhooks else list(group_problems(pod.data))
+    yield from (each.changed(message=f"Kueue refuses the pod: {each.message}") for each in refused)
+    name, count = group_of(pod.data), count_of(pod.data)
+    if refused or not name or count is None:
         return
-    if not name:
-        yield Finding(_note(_COUNT), f"Kueue refuses the pod: it has a number of pods, and no label `{_NAME}`", f"add the label `{_NAME}`")
-    elif count is None:
-        where = "as a label, which Kueue does not read" if _COUNT in _labels(pod) else "missing"
-        message = f"Kueue refuses the pod: the annotation `{_COUNT}` of its group is {where}"
-        yield Finding(_label(_COUNT if _COUNT in _labels(pod) else _NAME), message, f"add the annotation `{_COUNT}`")
-    elif not _is_number(str(count)):
-        yield Finding(_note(_COUNT), f"Kueue refuses the pod: `{count}` is no number of pods", "write a whole number in quotes, 1 or more")
-    elif other := next((each for each in document.documents.of_kind(POD) if _differs(document, each, name)), None):
-        theirs = _annotations(other).get(_COUNT)
+    other = next((each for each in document.documents.of_kind(POD) if _differs(document, each)), None)
+    if other:
+        theirs = count_of(other.data)
         said = f"`{other.name}` counts {theirs} pods" if theirs != count else f"`{other.name}` is in another queue"
-        message = f"never admitted by Kueue: of the same group, {said}"
-        yield Finding(_note(_COUNT) if theirs != count else _label(_NAME), message, "write the same at all pods of the group")
+        at = ("metadata", "annotations", Key(GROUP_COUNT)) if theirs != count else group_place(pod.data)
+        yield Finding(at, f"never admitted by Kueue: of the same group, {said}", "write the same at all pods of the group")
 
 
-def _differs(document: LintedDocument, other: Document, name: str) -> bool:
+def _differs(document: LintedDocument, other: Document) -> bool:
     """True if another pod of a group, applied with this one, gives another number or another queue."""
     pod, documents = document.given, document.documents
-    if other is pod or _name_of(other) != name or not documents.are_together(other, pod) or not documents.are_applied_together(other, pod):
+    is_of_group = other is not pod and group_of(other.data) == group_of(pod.data)
+    if not is_of_group or not documents.are_together(other, pod) or not documents.are_applied_together(other, pod):
         return False
-    count = _annotations(other).get(_COUNT)
-    same = count == _annotations(pod).get(_COUNT) and _labels(other).get(QUEUE) == _labels(pod).get(QUEUE)
-    return not same and _is_number(str(count))
+    count = count_of(other.data)
+    return count is not None and (count != count_of(pod.data) or _queue_of(other) != _queue_of(pod))
 
 
-def _name_of(pod: Document) -> str:
-    """Return the name of a pod's group, by its label, or by the annotation that a feature gate has Kueue read."""
-    return str(_labels(pod).get(_NAME) or _annotations(pod).get(_NAME) or "")
-
-
-def _is_number(text: str) -> bool:
-    digits = text.removeprefix("+")
-    return digits.isascii() and digits.isdigit() and int(digits) > 0
-
-
-def _labels(pod: Document) -> dict[str, object]:
-    return dict(mapping(pod.data, "metadata", "labels"))
-
-
-def _annotations(pod: Document) -> dict[str, object]:
-    return dict(mapping(pod.data, "metadata", "annotations"))
-
-
-def _label(key: str) -> Path:
-    return ("metadata", "labels", Key(key))
-
-
-def _note(key: str) -> Path:
-    return ("metadata", "annotations", Key(key))
+def _queue_of(pod: Document) -> str:
+    return string_map(mapping(pod.data, "metadata"), "labels").get(QUEUE, "")
 
 
 RULES = (Rule(incomplete_pod_group, "warning", sees="document", of=[POD]),)

@@ -24,6 +24,7 @@ DOORS: tuple[str, ...] = (
     "kueue.flavors",
     "kueue.keys",
     "kueue.management",
+    "kueue.pods",
     "kueue.requeueing",
     "kueue.topology",
     "kueue.versions",

@@ -11,7 +11,7 @@ from jobspec.operators.webhooks import Objects
 from jobspec.operators.workloads import is_workload
 from jobspec.world.alike_results import AlikeResults, SameResults
 from jobspec.world.judged import Judged
-from jobspec.world.webhooks import by_webhooks, review
+from jobspec.world.webhooks import by_queues, by_webhooks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,9 +179,8 @@ def reviewed(judged: Judged, objects: Objects, cluster: Cluster, policies: Index
         return judged.reviewed(said) if said else judged
     if judged.document.group_kind in kinds.PLUGIN_REVIEWED:
         judged = _by_plugins(judged, policies, cluster)
-        if judged.document.group_kind == kinds.JOB and cluster.webhooks and QUEUES in cluster.target:
-            answer = review(judged.document, cluster.target, objects, old=judged.old)
-            judged = judged.reviewed([*judged.by_webhooks, *answer.diagnostics], judged.wanted)
+        if judged.document.group_kind in (kinds.JOB, kinds.POD) and cluster.webhooks and QUEUES in cluster.target:
+            judged = by_queues(judged, objects, cluster, policies)
     elif judged.document.group_kind in kinds.ADMISSION_POLICIES:
         from jobspec.world.policies import policy_itself
 

@@ -15,7 +15,7 @@ def names_of(document: Document) -> list[Name]:
 
     The namespace is empty for kinds without one, and `*` if a runtime may be in any.
 
-    What plugins take all of, such as the LimitRanges of a namespace, is looked up by an empty name, too.
+    What plugins take all of, such as the LimitRanges of a namespace, is looked up by an empty name, too, and so is Kueue's configuration.
     """
     kind = document.group_kind
     if kind in kinds.GENERATING_KINDS:
@@ -27,4 +27,6 @@ def names_of(document: Document) -> list[Name]:
     if kind == kinds.TRAINING_RUNTIME and document.has_open_namespace:
         namespace = "*"
     every = [(kind, namespace, "")] if kind in (kinds.LIMIT_RANGE, kinds.RESOURCE_QUOTA, kinds.PRIORITY_CLASS) else []
+    if kinds.configures_queues(kind, document.data):
+        every = [(kinds.QUEUE_CONFIGURATION, "", "")]
     return [(kind, namespace, document.name), *every]

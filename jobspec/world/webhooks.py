@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from jobspec.kubernetes.index import Index
     from jobspec.world.judged import Judged
     from jobspec.world.world import Cluster
 
@@ -44,6 +45,21 @@ def by_webhooks(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
     if meets_none and not answer.diagnostics:
         sound.keep(seen, answer.wanted)
     return judged.reviewed(answer.diagnostics, answer.wanted, seen=seen, old=old)
+
+
+def by_queues(judged: Judged, objects: Objects, cluster: Cluster, index: Index | None) -> Judged:
+    """Return the judgement with the answer of Kueue's webhook to a built-in kind. *index*: the objects that Kueue meets."""
+    found, wanted = review(judged.document, cluster.target, objects, old=judged.old).diagnostics, judged.wanted
+    if found and judged.document.group_kind == kinds.POD:
+        from jobspec.operators.kueue.pods import decided_by, stands
+        from jobspec.operators.kueue.world import queues_of
+
+        namespace = judged.document.namespace
+        wanted = [*wanted, *decided_by(namespace)]
+        if index and index.have_queues:
+            world = queues_of(index)
+            found = [each for each in found if stands(each.rule, namespace, cluster.target, world)]
+    return judged.reviewed([*judged.by_webhooks, *found], wanted)
 
 
 def _looks_up(document: Document, objects: Objects) -> bool:

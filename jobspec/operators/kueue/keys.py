@@ -14,7 +14,7 @@ SYNCED, ELASTIC, GATED = (f"{GROUP}/{name}" for name in ("job-completions-equal-
 ANYWHERE, SIZE, LAYERS, PLACED_TOGETHER = (
     f"{GROUP}/podset-{name}" for name in ("unconstrained-topology", "slice-size", "slice-required-topology-constraints", "group-name")
 )
-_POD_INDEX = f"{GROUP}/pod-group-pod-index"
+GROUP_NAME, GROUP_COUNT, _POD_INDEX = (f"{GROUP}/pod-group-{name}" for name in ("name", "total-count", "pod-index"))
 
 #: Labels of jobs that Kueue does not read as annotations. Up to 0.14, it read the queue's name from one, too.
 LABELS = (QUEUE, PRIORITY, MAXIMUM_TIME)
@@ -22,13 +22,13 @@ LABELS = (QUEUE, PRIORITY, MAXIMUM_TIME)
 ANNOTATIONS = (FEWEST, SYNCED, ELASTIC, GATED)
 TOPOLOGY_ANNOTATIONS = (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, ANYWHERE, SLICE_TOPOLOGY, SIZE, LAYERS, PLACED_TOGETHER)
 _ANNOTATIONS_OF_PODS = (
-    *(f"{GROUP}/{name}" for name in ("pod-group-total-count", "pod-group-fast-admission", "pod-group-serving", "retriable-in-group")),
+    *(GROUP_COUNT, f"{GROUP}/pod-group-fast-admission", f"{GROUP}/pod-group-serving", f"{GROUP}/retriable-in-group"),
     *(f"{_POD_INDEX}-label", f"{GROUP}/safe-to-forcefully-delete"),
 )
 #: Key that users write -> the fields of metadata from which a release reads the key.
 USERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys((*LABELS, _POD_INDEX), ("labels",)),
-    **dict.fromkeys((PREBUILT, f"{GROUP}/pod-group-name"), ("labels", "annotations")),
+    **dict.fromkeys((PREBUILT, GROUP_NAME), ("labels", "annotations")),
     **dict.fromkeys((*ANNOTATIONS, *TOPOLOGY_ANNOTATIONS, *_ANNOTATIONS_OF_PODS), ("annotations",)),
 }
 #: Names of keys that Kueue and its tools write themselves, or that are read from Workloads or by former releases alone.

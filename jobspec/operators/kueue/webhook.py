@@ -1,15 +1,15 @@
 """Kueue's webhooks: their rules for its own kinds, and for the jobs that can wait in its queues.
 
 Follows pkg/webhooks, pkg/controller/jobframework (`validation.go`, `tas_validation.go`) and pkg/controller/jobs of batch Jobs, JobSets,
-MPIJobs, PyTorchJobs and TrainJobs, sigs.k8s.io/kueue, 0.18.2 and 0.19.2, with the feature gates and the integrations that are on by
-default. So concurrent admission, which is off, has no rules here, nor has a PyTorchJob from 0.19 on.
+MPIJobs, pods, PyTorchJobs and TrainJobs, sigs.k8s.io/kueue, 0.18.2 and 0.19.2, with the feature gates and the integrations that are on
+by default. So concurrent admission, which is off, has no rules here, nor has a PyTorchJob from 0.19 on.
 
 A webhook sees an object in v1beta2, whichever version was sent. What it then calls differently, the rules look up by both names.
 """
 
 from __future__ import annotations
 
-from jobspec.apis.kinds import JOB, JOBSET, LEADER_WORKER_SET, MPIJOB, QUEUED_TRAINING_JOBS, RAY_JOB, TRAINJOB, GroupKind
+from jobspec.apis.kinds import JOB, JOBSET, LEADER_WORKER_SET, MPIJOB, POD, QUEUED_TRAINING_JOBS, RAY_JOB, TRAINJOB, GroupKind
 from jobspec.apis.kinds import QUEUE_GROUP as GROUP
 from jobspec.apis.releases import QUEUES, Target, is_at_least, release_of
 from jobspec.diagnostics.diagnostic import Diagnostic
@@ -25,6 +25,7 @@ from jobspec.kubernetes.label_selectors import selector_problems
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_value, bad_qualified_name, bad_subdomain, label_problems
 from jobspec.kubernetes.problems import listed
 from jobspec.kubernetes.structural import filled
+from jobspec.operators.kueue import pods as plain_pods
 from jobspec.operators.kueue import ray
 from jobspec.operators.kueue.keys import ANYWHERE, ELASTIC, FEWEST, GATED, LAYERS, PLACED_TOGETHER, PREBUILT, PRIORITY, SIZE, SYNCED
 from jobspec.operators.mpi_operator import LAUNCHER, WORKER
@@ -300,7 +301,7 @@ def prebuilt_workload(workload: Workload, target: Target) -> Iterator[Finding]:
     """The annotation or label `kueue.x-k8s.io/prebuilt-workload-name` must be a valid object name."""
     data, kind = workload.document.data, workload.document.group_kind
     said = _meta(data, "annotations").get(PREBUILT, "")
-    if kind in QUEUED_TRAINING_JOBS and workload.old and not _is_suspended(kind, data):
+    if kind in (*QUEUED_TRAINING_JOBS, POD) and workload.old and not _is_suspended(kind, data):
         return
     if said:
         yield from misnamed(_annotation(PREBUILT), said, bad_subdomain, "the name of a Workload")
@@ -357,7 +358,7 @@ def elastic_job(workload: Workload, target: Target) -> Iterator[Finding]:
         yield Finding(name, "whether a job is elastic cannot be changed", "create a new job")
     if not is_elastic:
         return
-    if workload.document.group_kind in ray.KINDS:
+    if workload.document.group_kind in ray.KINDS or (workload.document.group_kind == POD and workload.old):
         return
     if workload.document.group_kind != JOB:
         yield Finding(name, f"a {workload.document.kind} cannot be elastic", "remove the annotation")
@@ -398,7 +399,7 @@ def _gates(text: str) -> list[str]:
 
 
 def _is_suspended(kind: GroupKind, data: Data) -> bool:
-    return value_at(data, suspend_of(kind)) is True
+    return plain_pods.is_suspended(data) if kind == POD else value_at(data, suspend_of(kind)) is True
 
 
 def partial_admission(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -464,6 +465,10 @@ def kueue_patch(workload: Workload, target: Target) -> Iterator[Finding]:
 # Topology requests, by annotations of pod templates.
 
 
+_ANY_NUMBER = 2**31
+"""More pods than any slice has: the webhook does not compare the slices of a plain pod with the number of pods."""
+
+
 class _Pods(Record):
     """The pods of one template: what it is annotated with, where that is written, and how many they are."""
 
@@ -485,6 +490,8 @@ def _annotated_pods(workload: Workload) -> list[_Pods]:
     if kind == JOB:
         at: Path = ("spec", "template", "metadata", "annotations")
         found = [_Pods(string_map(mapping(value_at(data, at[:-1])), "annotations"), at, pods_at_once(mapping(data, "spec")))]
+    elif kind == POD:
+        found = [_Pods(_meta(data, "annotations"), ("metadata", "annotations"), _ANY_NUMBER)]
     elif kind == TRAINJOB:
         found = list(_pods_of_trainjob(workload))
     elif kind == LEADER_WORKER_SET:
@@ -800,6 +807,10 @@ _OF_RAY = [
     *(Rule(each) for each in (ray.ray_parameters, ray.ray_cluster_needed, ray.ray_shutdown, ray.ray_autoscaling, ray.ray_groups)),
     *(*_NAMES, *_TOPOLOGY, Rule(topology_groups), Rule(submitter_topology)),
 ]
+_OF_PODS = [
+    *(Rule(each) for each in (plain_pods.managed_label, plain_pods.pod_group, plain_pods.pod_group_workload)),
+    *_TOPOLOGY,
+]
 _OF_TRAINING_JOBS, _OF_CHANGED_TRAINING_JOBS = (
     [Rule(each.check, until="0.19.0") for each in rules if not each.since]
     for rules in ((*_NAMES, *_TOPOLOGY), (Rule(prebuilt_workload), Rule(elastic_job), *_TOPOLOGY, *_FROZEN))
@@ -813,6 +824,10 @@ RULES: dict[GroupKind, tuple[list[Rule], list[Rule]]] = {
     (GROUP, "Workload"): (_OF_WORKLOADS, [*_OF_WORKLOADS, Rule(workload_frozen)]),
     JOB: (_OF_JOBS, [*_OF_JOBS, *_FROZEN, Rule(partial_job_frozen)]),
     JOBSET: (_OF_JOBSETS, [*_OF_JOBSETS, *_FROZEN]),
+    POD: (
+        [*_NAMES, *_OF_PODS, Rule(plain_pods.queued_pod_placed)],
+        [Rule(prebuilt_workload), Rule(elastic_job), _GATES, *_OF_PODS, *_FROZEN, Rule(plain_pods.pod_group_frozen)],
+    ),
     TRAINJOB: ([*_NAMES, *_TOPOLOGY, Rule(kueue_patch)], [*_NAMES, *_TOPOLOGY, *_FROZEN]),
     MPIJOB: (_OF_MPIJOBS, [*_OF_MPIJOBS, *_FROZEN]),
     **dict.fromkeys(QUEUED_TRAINING_JOBS, (_OF_TRAINING_JOBS, _OF_CHANGED_TRAINING_JOBS)),
