@@ -22,8 +22,8 @@ from jobspec.migrate.writing import (
     words,
 )
 from jobspec.operators.batch import UNLIMITED
-from jobspec.operators.trainer.frameworks import COMPLETION_INDEX
 from jobspec.operators.trainer.life import has_deadline, makes_again
+from jobspec.operators.trainer.plugin_variables import COMPLETION_INDEX
 from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, RESERVED, TRAINER, knows_volcano, takes_words_for_processes
 from jobspec.operators.training_operator import PORT
 from jobspec.operators.training_operator.life import leaves_running_pods

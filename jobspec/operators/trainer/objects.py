@@ -22,11 +22,13 @@ from jobspec.operators.made import (
     with_items,
     with_variables,
 )
-from jobspec.operators.trainer import frameworks
+from jobspec.operators.trainer import flux, mpi
+from jobspec.operators.trainer.frameworks import enforced, is_active
 from jobspec.operators.trainer.node_resources import with_resources
 from jobspec.operators.trainer.overrides import overridden
 from jobspec.operators.trainer.pod_sets import LAUNCHER, POD, TrainerPodSet, is_configured, pod_sets, synced
 from jobspec.operators.trainer.runtimes import API_VERSION, INITIALIZERS, PATCH_FIELDS, RuntimeReference, group_counts_runtime_only
+from jobspec.operators.trainer.torchtune_command import command_of_torchtune
 from jobspec.operators.trainer.train_job import JobOfTrainer, core_object
 from jobspec.operators.workloads import NODE, REPLICATED_JOBS
 from jobspec.schemas import shapes
@@ -95,12 +97,12 @@ def made_by_trainer(job: JobOfTrainer, document: Document, runtime: Document, ta
     found = list(failures(job, before, document, runtime))
     if found:
         return Expansion([_sent(each, job) for each in kept], found)
-    sets = frameworks.enforced(with_resources(before, job) if job.is_at_least("2.3.0") else before, job)
-    has_flux = frameworks.is_active(job, "flux")
+    sets = enforced(with_resources(before, job) if job.is_at_least("2.3.0") else before, job)
+    has_flux = is_active(job, "flux")
     late = sets if job.is_at_least("2.3.0") else with_resources(sets, job)  # before 2.3 the plugins have counted the runtime's own
-    final = jobset(job, late, spec, command=frameworks.wrapped_command(before, job) if has_flux else None)
-    plugins = [frameworks.secret(job), frameworks.host_file(job, sets, spec)] if job.policy("mpi") is not None else []
-    plugins += frameworks.settings_and_keys(job) if has_flux else []
+    final = jobset(job, late, spec, command=flux.wrapped_command(before, job) if has_flux else None)
+    plugins = [mpi.secret(job), mpi.host_file(job, sets, spec)] if job.policy("mpi") is not None else []
+    plugins += flux.settings_and_keys(job) if has_flux else []
     counted = sets if group_counts_runtime_only(job.release) else with_resources(sets, job)
     groups = pod_groups(job, counted, final["metadata"].get("annotations"))
     return Expansion([_sent(each, job) for each in (*kept, *plugins, *groups, final)])
@@ -159,7 +161,7 @@ def jobset(job: JobOfTrainer, sets: list[TrainerPodSet], spec: MarkedTree, *, co
 
 def _command(job: JobOfTrainer, sets: list[TrainerPodSet]) -> MarkedTree | None:
     """The command that a job sets, with what the trainer adds to it; None where the runtime's stays."""
-    return frameworks.command_of_torchtune(job, sets) if job.is_torchtune else job.trainer("command")
+    return command_of_torchtune(job, sets) if job.is_torchtune else job.trainer("command")
 
 
 def _propagated(job: JobOfTrainer, name: str) -> MarkedTree | None:
@@ -322,7 +324,7 @@ def managed_by_others(job: JobOfTrainer, document: Document) -> Diagnostic | Non
 
 def failures(job: JobOfTrainer, sets: list[TrainerPodSet], document: Document, runtime: Document) -> Iterator[Diagnostic]:
     """The reasons, in the job or in its *runtime*, for which the trainer makes no JobSet."""
-    if frameworks.is_active(job, "flux") and job.trainer("numNodes") is None:
+    if is_active(job, "flux") and job.trainer("numNodes") is None:
         message = "the trainer crashes on a job for Flux without `numNodes`"
         yield document.problem("operator-crash", message, ("spec", "trainer", "numNodes"), hint="write `numNodes: 1`")
     implementation = job.policy("mpi", "mpiImplementation")
@@ -331,7 +333,7 @@ def failures(job: JobOfTrainer, sets: list[TrainerPodSet], document: Document, r
         message = f"the trainer can launch {_OPEN_MPI} only, not `{implementation.value}`"
         path: Path = ("spec", "mlPolicy", "mpi", "mpiImplementation")
         yield runtime.problem("refused-by-operator", message, path, hint=f"write `{_OPEN_MPI}`")
-    if frameworks.is_active(job, "jax") and not job.is_at_least("2.3.0") and not any(each.trains for each in sets):
+    if is_active(job, "jax") and not job.is_at_least("2.3.0") and not any(each.trains for each in sets):
         message = "the trainer crashes on a runtime for JAX without a job labelled as the trainer's"
         hint = "label a replicated job's template with `trainer.kubeflow.org/trainjob-ancestor-step: trainer`"
         yield runtime.problem("operator-crash", message, REPLICATED_JOBS, hint=hint)

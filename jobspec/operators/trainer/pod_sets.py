@@ -96,6 +96,12 @@ def with_nodes_of(job: JobOfTrainer, sets: list[TrainerPodSet]) -> list[TrainerP
     return [each.with_count(job.trainer("numNodes")) if each is training else each for each in sets]
 
 
+def training_container(sets: list[TrainerPodSet]) -> MarkedTree | None:
+    """The training container of the first training pod set."""
+    training = first(sets, lambda each: each.trains)
+    return next((each for each in training.containers() if text(each, "name") == NODE), None) if training else None
+
+
 def with_training_container(sets: list[TrainerPodSet], change: Change) -> list[TrainerPodSet]:
     """The pod sets, with the training container of the first training one changed."""
     training = first(sets, lambda each: each.trains)
