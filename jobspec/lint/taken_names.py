@@ -70,7 +70,7 @@ def taken_snapshot_name(job: LintedJob) -> Iterator[Finding]:
     After: "kind: ConfigMap, metadata: {name: bert-runtime}"
     Evidence: `getRuntimeSnapshot` of github.com/kubeflow/trainer pkg/runtime/core, 2.3.0
     """
-    from jobspec.operators.trainer.objects import snapshot_name
+    from jobspec.operators.trainer.snapshot import snapshot_name
 
     for each in _others(job, CONFIG_MAP, [snapshot_name(job.given.name, job.target)]):
         message = f"nothing is created: the ConfigMap `{each.name}` has the name of the trainer's snapshot"

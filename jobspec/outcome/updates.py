@@ -18,8 +18,8 @@ from jobspec.kubernetes.problems import listed
 from jobspec.operators.expansion import expand
 from jobspec.operators.jobset.webhook import frozen_changes
 from jobspec.operators.made import with_generated_names
-from jobspec.operators.trainer.objects import snapshot_name
 from jobspec.operators.trainer.runtimes import PATCH_FIELDS
+from jobspec.operators.trainer.snapshot import snapshot_name
 from jobspec.operators.workloads import is_suspended, released
 
 TYPE_CHECKING = False
