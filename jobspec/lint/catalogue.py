@@ -13,8 +13,9 @@ from jobspec.operators.kueue.webhook import RULES as KUEUE_RULES
 from jobspec.operators.lws.disaggregated import RULES as DISAGGREGATED_SET_RULES
 from jobspec.operators.lws.webhook import UPDATE_RULES as LWS_RULES
 from jobspec.operators.trainer.policies import POLICY_RULES
+from jobspec.operators.trainer.runtime_rules import RUNTIME_RULES
 from jobspec.operators.trainer.torchtune_rules import TORCHTUNE_RULES
-from jobspec.operators.trainer.webhook import RUNTIME_RULES, TRAINJOB_RULES, WITHOUT_RUNTIME
+from jobspec.operators.trainer.webhook import TRAINJOB_RULES, WITHOUT_RUNTIME
 from jobspec.operators.training_operator.webhook import SIBLING_RULES
 from jobspec.operators.training_operator.webhook import WEBHOOK_RULES as PYTORCHJOB_RULES
 

@@ -49,6 +49,8 @@ DOORS: tuple[str, ...] = (
     "trainer.plugin_variables",
     "trainer.pod_sets",
     "trainer.policies",
+    "trainer.references",
+    "trainer.runtime_rules",
     "trainer.runtimes",
     "trainer.snapshot",
     "trainer.torchtune_rules",

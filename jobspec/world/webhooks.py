@@ -95,14 +95,14 @@ def _of_own_operator(
 ) -> AdmissionAnswer:
     """The answer of the webhook of the kind's own operator; empty for kinds without one."""
     if document.group_kind == kinds.TRAINJOB:
-        from jobspec.operators.trainer.webhook import answer_to_trainjob
+        from jobspec.operators.trainer.references import answer_to_trainjob
 
         return answer_to_trainjob(document, target, objects, old=old)
     RULES: Sequence[Rule]  # noqa: N806 (one of the lists)
     if document.group_kind == kinds.PYTORCHJOB:
         from jobspec.operators.training_operator.webhook import WEBHOOK_RULES as RULES
     elif document.group_kind in (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME):
-        from jobspec.operators.trainer.webhook import RUNTIME_RULES as RULES
+        from jobspec.operators.trainer.runtime_rules import RUNTIME_RULES as RULES
     elif document.group_kind == kinds.JOBSET:
         from jobspec.operators.jobset.webhook import CREATE_RULES, UPDATE_RULES
 
