@@ -390,6 +390,12 @@ def changed(tree: MarkedTree, path: tuple[str, ...], change: Callable[[MarkedTre
     return tree.with_value({**tree.value, path[0]: changed(child, path[1:], change)})
 
 
+def where_given(tree: MarkedTree, field: str, change: Callable[[MarkedTree], MarkedTree]) -> MarkedTree:
+    """A mapping with one field changed, where that is there."""
+    child = tree.value.get(field)
+    return tree.with_value({**tree.value, field: change(child)}) if child is not None else tree
+
+
 def each_item(tree: MarkedTree, name: str, change: Callable[[MarkedTree], MarkedTree]) -> MarkedTree:
     """Apply *change* to every item of the list *name*."""
     old = tree.value.get(name)

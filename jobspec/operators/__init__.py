@@ -3,6 +3,7 @@
 #: The modules that other rooms import.
 DOORS: tuple[str, ...] = (
     "accelerators",
+    "admitted",
     "api_defaults",
     "batch",
     "config_map_variables",

@@ -15,7 +15,8 @@ from jobspec.documents.marked_tree import MarkedTree, changed, changed_tree, mar
 from jobspec.kubernetes.admission.policies import Decision, Request
 from jobspec.kubernetes.admission.review import filled_pod
 from jobspec.kubernetes.index import Index
-from jobspec.operators.api_defaults import as_admitted, with_api_defaults
+from jobspec.operators.admitted import as_admitted
+from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.made import RANDOM, with_crd_defaults, with_generated_names
 from jobspec.schemas import shapes

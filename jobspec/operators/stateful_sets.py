@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from jobspec.apis.releases import is_at_least
 from jobspec.documents.marked_tree import MarkedTree, items, number, set_by, text, with_fields
-from jobspec.operators.api_defaults import stateful_set_defaults
 from jobspec.operators.made import RANDOM, REVISION, indices, operator_mark, owner_references
 from jobspec.operators.revisions import revision_hash
+from jobspec.operators.stateful_set_defaults import stateful_set_defaults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

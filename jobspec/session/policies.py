@@ -14,7 +14,8 @@ from jobspec.journey.outcomes import context_of
 from jobspec.journey.steps import Checked
 from jobspec.kubernetes.admission.policies import Request, is_in_force, kyverno_binding, matching
 from jobspec.kubernetes.index import Index, data_of
-from jobspec.operators.api_defaults import as_admitted, with_api_defaults
+from jobspec.operators.admitted import as_admitted
+from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.made import with_generated_names
 from jobspec.operators.workloads import is_workload, resumed

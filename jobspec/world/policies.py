@@ -190,7 +190,7 @@ def by_policies(judged: Judged, policies: Index, cluster: Cluster) -> Judged:
 
 def _as_admitted(document: Document, judged: Judged, policies: Index, cluster: Cluster) -> Data:
     """An object as policies see it: with the defaults of its type, and what the server's other plugins fill in."""
-    from jobspec.operators.api_defaults import as_admitted
+    from jobspec.operators.admitted import as_admitted
 
     custom = cluster.custom_kinds.shape(document) if cluster.custom_kinds else None
     data = as_admitted(document, cluster.target, custom)

@@ -20,7 +20,7 @@ from jobspec.journey.checking import check
 from jobspec.journey.steps import Manifests
 from jobspec.kubernetes.admission.policies import Request
 from jobspec.kubernetes.index import Index
-from jobspec.operators.api_defaults import as_admitted
+from jobspec.operators.admitted import as_admitted
 from jobspec.operators.policies import changed_manifest
 from jobspec.world.world import Cluster
 from tests.hunt import admission_policies

@@ -31,7 +31,7 @@ from jobspec.lint.documents import Documents
 from jobspec.lint.linted import LintedDocument, LintedJob
 from jobspec.lint.linting import can_find, linted_in, looks_at, seen
 from jobspec.lint.topics import every_rule
-from jobspec.operators.api_defaults import as_admitted
+from jobspec.operators.admitted import as_admitted
 from jobspec.operators.made import with_generated_names
 from jobspec.policies.catalogue import POLICIES
 from jobspec.policies.objects import Choices, written

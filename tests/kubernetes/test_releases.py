@@ -10,7 +10,7 @@ from jobspec.apis.releases import RELEASES, choose, is_at_least, reported
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.kubernetes.verdict import verdict
-from jobspec.operators.api_defaults import as_admitted
+from jobspec.operators.admitted import as_admitted
 from tests.support.processes import run_here
 
 _JOB = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n  runtimeRef: {name: b}\n"
