@@ -42,7 +42,7 @@ def existing_claim(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubernetes-sigs/jobset#1307
     """
     for policy, template in _claims(job) if job.given.group_kind not in RUNTIMES else ():
-        from jobspec.operators.jobset.objects import claim_name
+        from jobspec.operators.jobset.claims import claim_name
 
         name = claim_name(template.value["metadata"].value["name"], job.jobset)
         for each in job.documents.met(job.given, PERSISTENT_VOLUME_CLAIM, name):
@@ -78,7 +78,7 @@ def kept_claim(job: LintedJob) -> Iterator[Finding]:
 
 def _claims(job: LintedJob) -> list[tuple[MarkedTree, MarkedTree]]:
     """The templates of claims with their policies; none for a release that makes no claims."""
-    from jobspec.operators.jobset.objects import claims, makes_claims
+    from jobspec.operators.jobset.claims import claims, makes_claims
 
     return claims(job.jobset) if makes_claims(job.target) else []
 

@@ -12,7 +12,7 @@ from jobspec.diagnostics.rules import Finding, Rule
 from jobspec.documents.marked_tree import MarkedTree, items, number, of_kind, text
 from jobspec.lint.linted import LintedJob
 from jobspec.lint.nodes import WITH_NODES, nodes_of
-from jobspec.operators.jobset.objects import EXCLUSIVE, NODE_SELECTOR
+from jobspec.operators.jobset.labels import EXCLUSIVE, NODE_SELECTOR
 from jobspec.operators.workloads import HOSTNAME
 
 

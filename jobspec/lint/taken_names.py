@@ -21,7 +21,7 @@ from jobspec.go.values import mapping, structs
 from jobspec.lint.documents import Documents, whereabouts
 from jobspec.lint.linted import LintedJob
 from jobspec.operators import mpi_operator
-from jobspec.operators.jobset.objects import headless_service
+from jobspec.operators.jobset.service import headless_service
 from jobspec.operators.lws import UNIQUE
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.operators.training_operator import OBJECT_NAME

@@ -17,7 +17,8 @@ from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_
 from jobspec.kubernetes.problems import listed
 from jobspec.kubernetes.structural import filled
 from jobspec.kubernetes.verdict import verdict
-from jobspec.operators.jobset.objects import EXCLUSIVE, JOBSET, NODE_SELECTOR, PREFIX
+from jobspec.operators.jobset import JOBSET, PREFIX
+from jobspec.operators.jobset.labels import EXCLUSIVE, NODE_SELECTOR
 from jobspec.operators.jobset_defaults import rule_name, with_job_defaults, with_jobset_defaults
 from jobspec.operators.made import RANDOM, operator_mark, with_crd_defaults, with_generated_names
 from jobspec.operators.webhooks import bad_manager, becomes_null, diagnostics, misnamed, name_of, undecodable_value

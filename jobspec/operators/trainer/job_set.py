@@ -6,7 +6,7 @@ Follows `Build` and `Builder` of the plugin jobset, github.com/kubeflow/trainer 
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, items, set_by, with_fields
-from jobspec.operators.jobset.objects import JOBSET
+from jobspec.operators.jobset import JOBSET
 from jobspec.operators.made import as_applied, with_items, with_variables
 from jobspec.operators.trainer.gang_scheduling import in_group
 from jobspec.operators.trainer.pod_sets import TrainerPodSet, is_configured, synced

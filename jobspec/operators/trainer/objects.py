@@ -9,7 +9,7 @@ from jobspec.apis.kinds import CLUSTER_TRAINING_RUNTIME
 from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed, of_kind, set_by, text, with_fields
-from jobspec.operators.jobset.objects import JOBSET
+from jobspec.operators.jobset import JOBSET
 from jobspec.operators.jobset.pods import counts_of, objects_of_jobset
 from jobspec.operators.jobset.webhook import refusals, stored_jobset
 from jobspec.operators.made import Expansion, as_typed, owner_references, stored
