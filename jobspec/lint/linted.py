@@ -257,7 +257,7 @@ class LintedJob(LintedDocument):
     @cached_property
     def jobset(self) -> MarkedTree:
         """The JobSet with the defaults of its CRD and its webhook: the document itself, or the one that the trainer makes."""
-        from jobspec.operators.jobset.webhook import stored_jobset
+        from jobspec.operators.jobset.mutation import stored_jobset
         from jobspec.operators.made import stored
 
         target = self.target

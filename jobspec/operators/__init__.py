@@ -12,6 +12,7 @@ DOORS: tuple[str, ...] = (
     "jobset.claims",
     "jobset.failures",
     "jobset.labels",
+    "jobset.mutation",
     "jobset.service",
     "jobset.webhook",
     "jobset_defaults",

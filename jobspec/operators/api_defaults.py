@@ -30,7 +30,7 @@ def with_api_defaults(
     *context*: documents that the objects may refer to, such as priority classes. *is_stored*: as the server reads the objects once they are
     stored: a Job without labels has those that the server gave to its pods. Policies do not see these.
     """
-    from jobspec.operators.jobset.webhook import stored_jobset
+    from jobspec.operators.jobset.mutation import stored_jobset
 
     server, release = api_server(target), target["kubernetes"]
 

@@ -108,8 +108,9 @@ def changed_objects(
     at = next((at for at, each in enumerate(job.objects) if text(each, "kind") == "JobSet"), -1) + 1
     if not at and not job.of_kind("Job"):
         return ChangedObjects(ExpandedJob(job.job, change(job.objects), job.target, job.counts), decisions)
+    from jobspec.operators.jobset.mutation import stored_jobset
     from jobspec.operators.jobset.pods import counts_of, objects_of_jobset, pods_among_jobs
-    from jobspec.operators.jobset.webhook import refusals, stored_jobset
+    from jobspec.operators.jobset.refusals import refusals
 
     sent, further, refused = change(job.objects[:at]), job.objects[at:], list[Diagnostic]()
     if at and sent[-1] is not job.objects[at - 1]:

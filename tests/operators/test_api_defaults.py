@@ -12,7 +12,7 @@ from jobspec.kubernetes.pods.defaults import tag_of
 from jobspec.kubernetes.pods.resources import filled_in
 from jobspec.operators.admitted import as_admitted
 from jobspec.operators.api_defaults import with_api_defaults
-from jobspec.operators.jobset.webhook import stored_jobset
+from jobspec.operators.jobset.mutation import stored_jobset
 from jobspec.operators.jobset_defaults import with_jobset_defaults
 from jobspec.operators.mutation import is_rewritten
 from tests.support import quick_yaml

@@ -9,8 +9,8 @@ from jobspec.apis.kinds import PRIORITY_CLASS
 from jobspec.diagnostics.grouping import grouped
 from jobspec.documents.marked_tree import MarkedTree, of_kind, set_by, text
 from jobspec.operators.batch import completions_of, job_defaults, pods_of
+from jobspec.operators.jobset.mutation import admitted, stored_jobset
 from jobspec.operators.jobset.objects import CONTROLLER, made_by_jobset
-from jobspec.operators.jobset.webhook import admitted, stored_jobset
 from jobspec.operators.made import Expansion, api_server, stored
 from jobspec.operators.workloads import REPLICATED_JOB
 

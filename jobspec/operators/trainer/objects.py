@@ -10,8 +10,9 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, changed, of_kind, set_by, text, with_fields
 from jobspec.operators.jobset import JOBSET
+from jobspec.operators.jobset.mutation import stored_jobset
 from jobspec.operators.jobset.pods import counts_of, objects_of_jobset
-from jobspec.operators.jobset.webhook import refusals, stored_jobset
+from jobspec.operators.jobset.refusals import refusals
 from jobspec.operators.made import Expansion, as_typed, owner_references, stored
 from jobspec.operators.trainer import flux, mpi
 from jobspec.operators.trainer.failures import failures, managed_by_others
