@@ -7,7 +7,7 @@ from jobspec.diagnostics.grouping import gathered, grouped
 from jobspec.diagnostics.results import FileResult
 from jobspec.documents.document import result_of
 from jobspec.journey.steps import document_key, reaches
-from jobspec.kubernetes.admission.quotas import count_limits, counts_objects
+from jobspec.kubernetes.admission.object_counts import count_limits, counts_objects
 from jobspec.kubernetes.index import index_of
 
 TYPE_CHECKING = False

@@ -5,6 +5,7 @@ DOORS: tuple[str, ...] = (
     "admission.classes",
     "admission.limits",
     "admission.mutating",
+    "admission.object_counts",
     "admission.objects",
     "admission.policies",
     "admission.quotas",

@@ -112,7 +112,7 @@ def numbers_of(objects: Sequence[MarkedTree]) -> dict[GroupKind, int]:
 
 def too_many(made: Mapping[GroupKind, int], namespace: str, policies: Index) -> Iterator[Finding]:
     """The kinds of which a quota of a namespace allows fewer objects than are *made* for one job; pods are counted by what they request."""
-    from jobspec.kubernetes.admission.quotas import count_limits
+    from jobspec.kubernetes.admission.object_counts import count_limits
 
     for kind, number in made.items():
         limits = count_limits(kind[0], plural_of(kind[1]), namespace, policies) if kind != POD else ()

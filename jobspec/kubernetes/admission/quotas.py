@@ -9,14 +9,13 @@ from __future__ import annotations
 from jobspec.apis.kinds import RESOURCE_QUOTA
 from jobspec.diagnostics.places import Data, Path
 from jobspec.diagnostics.problems import Problem, Problems
-from jobspec.diagnostics.record import Record
 from jobspec.go.quantities import Quantity
 from jobspec.go.values import mapping
-from jobspec.kubernetes.admission.objects import containers, sequence
+from jobspec.kubernetes.admission.objects import containers
+from jobspec.kubernetes.admission.quota_scopes import has_pod, matches_claim, scope_selectors
+from jobspec.kubernetes.admission.quota_usage import ONE, claim_usage, is_of_claims, is_of_pods, pod_usage, usage
 from jobspec.kubernetes.index import Index
-from jobspec.kubernetes.pods.amounts import NONE, OF_PODS, amounts, pod_limits, pod_requests, says_pod_resources, sum_of
-from jobspec.kubernetes.pods.resources import OF_CONTAINERS, is_extended, is_native
-from jobspec.kubernetes.pods.scheduling import pod_terms
+from jobspec.kubernetes.pods.amounts import NONE, amounts, says_pod_resources, sum_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class NamespaceQuota:
 def quota_problems(pod: Data, namespace: str, objects: Index) -> Problems:
     """The problems of a new pod by ResourceQuotas, once its containers have their defaults."""
     asked = pod_usage(pod)
-    for quota in _quotas(namespace, objects):
+    for quota in quotas_of(namespace, objects):
         if _counts(quota, pod):
             yield from _missing(quota, mapping(pod, "spec"))
             yield from _exceeded(quota, asked, quota.used, "the pod requests", _WHOLE)
@@ -55,8 +54,8 @@ def quota_problems(pod: Data, namespace: str, objects: Index) -> Problems:
 def claim_quota_problems(claim: Data, namespace: str, objects: Index) -> Problems:
     """The problems of a new claim by ResourceQuotas."""
     asked = claim_usage(claim)
-    for quota in _quotas(namespace, objects):
-        if any(map(_is_of_claims, quota.hard)) and _matches_claim(quota.data, claim):
+    for quota in quotas_of(namespace, objects):
+        if any(map(is_of_claims, quota.hard)) and matches_claim(quota.data, claim):
             yield from _exceeded(quota, asked, quota.used, "the claim requests", ("spec", "resources", "requests"))
 
 
@@ -66,7 +65,7 @@ def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects
     Each pod comes with its count. A problem means that the pods never fit together. Other present usage does not count, since it may end.
     The pods are as `review_pod` leaves them; the path is empty. *whose*: what the message calls them.
     """
-    quotas = _quotas(namespace, objects)
+    quotas = quotas_of(namespace, objects)
     used = [(pod, {name: each.times(count) for name, each in pod_usage(pod).items()}) for pod, count in pods] if quotas else []
     for quota in quotas:
         asked = sum_of(needs for pod, needs in used if _counts(quota, pod))
@@ -79,8 +78,8 @@ def made_claims_quota_problems(claims: Sequence[Data], number: int, namespace: s
 
     *number*: how many there are, if *claims* stands for more. The numbers of claims count as those of other objects.
     """
-    for quota in _quotas(namespace, objects) if claims else ():
-        matching = [each for each in claims if _matches_claim(quota.data, each)]
+    for quota in quotas_of(namespace, objects) if claims else ():
+        matching = [each for each in claims if matches_claim(quota.data, each)]
         storage = ({name: each for name, each in claim_usage(claim).items() if name.endswith("requests.storage")} for claim in matching)
         asked = {name: Quantity(each.nanos * number // len(claims), each.format) for name, each in sum_of(storage).items()}
         yield from _exceeded(quota, asked, {}, "the job's claims request", (), count=number)
@@ -91,14 +90,15 @@ def exceeds(problem: Problem) -> bool:
     return problem.rule == _RULE and problem.path == _WHOLE
 
 
-def _quotas(namespace: str, objects: Index) -> list[NamespaceQuota]:
+def quotas_of(namespace: str, objects: Index) -> list[NamespaceQuota]:
+    """The quotas of a namespace."""
     found = objects.in_namespace(RESOURCE_QUOTA, namespace)
     return [NamespaceQuota(objects.named(RESOURCE_QUOTA, namespace, name), data) for name, data in found]
 
 
 def _counts(quota: NamespaceQuota, pod: Data) -> bool:
     """Whether a quota counts a pod, which is in all of its scopes."""
-    return any(map(_is_of_pods, quota.hard)) and all(_has_pod(each, mapping(pod, "spec")) for each in _selectors(quota.data))
+    return any(map(is_of_pods, quota.hard)) and all(has_pod(each, mapping(pod, "spec")) for each in scope_selectors(quota.data))
 
 
 def _missing(quota: NamespaceQuota, spec: Data) -> Problems:
@@ -145,150 +145,4 @@ def _largest(name: str, asked: Quantity, free: Quantity, count: int) -> str:
 def _unit(name: str) -> int:
     """The step, in nanos, in which people write an amount: thousandths of CPUs, mebibytes, one of all else."""
     resource = name.rpartition(".")[2]
-    return 1_000_000 if resource == "cpu" else _ONE.nanos << 20 if resource in ("memory", "ephemeral-storage", "storage") else _ONE.nanos
-
-
-# Numbers of objects.
-#
-# Follows `objectCountEvaluator`, k8s.io/apiserver pkg/quota/v1/generic, and `legacyObjectCountAliases` and the service evaluator,
-# k8s.io/kubernetes pkg/quota/v1/evaluator/core, 1.36: quotas with scopes count pods and claims alone.
-
-
-#: The resources that quotas may also name without `count/`.
-_WITHOUT_PREFIX = ("configmaps", "persistentvolumeclaims", "replicationcontrollers", "resourcequotas", "secrets", "services")
-#: The resources of which each namespace has objects that controllers make, and how many: kube-root-ca.crt.
-_ALWAYS_THERE = {"configmaps": 1}
-
-
-class CountLimit(Record):
-    """How many objects of a kind a quota allows, beside those that each namespace has."""
-
-    quota: str
-    """Its kind, name and origin, for messages."""
-    name: str
-    """The name by which the quota counts them, such as `count/jobs.batch`."""
-    hard: Quantity
-    allowed: int
-
-    def sentence(self) -> str:
-        """The limit in words."""
-        own = " and each namespace has one" if self.allowed < self.hard.nanos // _ONE.nanos else ""
-        return f"the quota of `{self.name}` is {self.hard}{own}"
-
-
-def count_limits(group: str, plural: str, namespace: str, objects: Index) -> list[CountLimit]:
-    """The limits on the number of objects of a resource in a namespace."""
-    names = [f"count/{plural}.{group}" if group else f"count/{plural}", *([plural] if not group and plural in _WITHOUT_PREFIX else [])]
-    there = 0 if group else _ALWAYS_THERE.get(plural, 0)
-    quotas = [each for each in _quotas(namespace, objects) if not _selectors(each.data)]
-    found = [(each.named, name, each.hard[name]) for each in quotas for name in names if name in each.hard]
-    return [CountLimit(quota, name, hard, max(hard.nanos // _ONE.nanos - there, 0)) for quota, name, hard in found]
-
-
-def counts_objects(quota: Data) -> bool:
-    """Whether a quota limits the number of objects of some kind."""
-    return any(name.startswith("count/") or name in _WITHOUT_PREFIX for name in map(str, mapping(quota, "spec", "hard")))
-
-
-# The scopes of a ResourceQuota: which pods and claims it counts.
-#
-# Follows `podMatchesScopeFunc` and `pvcMatchesScopeFunc`, k8s.io/kubernetes pkg/quota/v1/evaluator/core, and `ComputePodQOS`,
-# pkg/apis/core/v1/helper/qos, 1.36.
-
-
-def _matches_claim(quota: Data, claim: Data) -> bool:
-    """Whether a claim is in all scopes of a quota."""
-    attributes = mapping(claim, "spec").get("volumeAttributesClassName") or ""
-    selectors = _selectors(quota)
-    return all(each.get("scopeName") == "VolumeAttributesClass" and _selects(each, attributes) for each in selectors)
-
-
-def _selectors(quota: Data) -> list[Data]:
-    spec = mapping(quota, "spec")
-    named = [{"scopeName": name, "operator": "Exists"} for name in sequence(spec, "scopes")]
-    return [*named, *sequence(mapping(spec, "scopeSelector"), "matchExpressions")]
-
-
-def _has_pod(selector: Data, spec: Data) -> bool:
-    deadline = spec.get("activeDeadlineSeconds")
-    terminates = deadline is not None and deadline >= 0
-    others = [each for _, each in pod_terms(spec, ()) if each.get("namespaces") or each.get("namespaceSelector") is not None]
-    scopes = {
-        "Terminating": terminates,
-        "NotTerminating": not terminates,
-        "BestEffort": _is_best_effort(spec),
-        "NotBestEffort": not _is_best_effort(spec),
-        "PriorityClass": _selects(selector, spec.get("priorityClassName") or ""),
-        "CrossNamespacePodAffinity": bool(others),
-    }
-    return scopes.get(selector.get("scopeName", ""), False)
-
-
-def _selects(selector: Data, value: str) -> bool:
-    """Whether a selector takes the name of a class; an empty name is none."""
-    is_in = bool(value) and value in sequence(selector, "values")
-    answers = {"Exists": bool(value), "DoesNotExist": not value, "In": is_in, "NotIn": not is_in}
-    return answers.get(selector.get("operator", ""), False)
-
-
-def _is_best_effort(spec: Data) -> bool:
-    """Whether a pod asks for no processor and no memory at all."""
-    whole = spec.get("resources")
-    holders = [spec] if isinstance(whole, dict) else [each for _, each in containers(spec, ("containers", "initContainers"))]
-    asked = [amounts(mapping(each, "resources").get(field)) for each in holders for field in ("requests", "limits")]
-    return not any(each[name].nanos > 0 for each in asked for name in OF_PODS if name in each)
-
-
-# What quotas count of a pod and of a claim.
-#
-# Follows `PodUsageFunc`, `podComputeUsageHelper`, `podEvaluator.MatchingResources` and `pvcEvaluator.Usage`, k8s.io/kubernetes
-# pkg/quota/v1/evaluator/core, 1.36.
-
-
-_ONE = Quantity(1_000_000_000, "decimal")
-_POD_NAMES = ("pods", "count/pods", *(prefix + name for prefix in ("", "requests.", "limits.") for name in OF_CONTAINERS))
-_CLAIM_NAMES = ("persistentvolumeclaims", "requests.storage")
-_CLASS = ".storageclass.storage.k8s.io/"
-_DEVICES = "deviceclass.resource.kubernetes.io/"
-
-
-def _is_of_pods(name: str) -> bool:
-    """Whether a quota that names this counts pods."""
-    if name in _POD_NAMES or name.startswith(("hugepages-", "requests.hugepages-")):
-        return True
-    return name.startswith("requests.") and (not is_native(name) or name.startswith(f"requests.{_DEVICES}"))
-
-
-def _is_of_claims(name: str) -> bool:
-    """Whether a quota that names this counts claims."""
-    return name in ("count/persistentvolumeclaims", *_CLAIM_NAMES) or name.endswith(tuple(_CLASS + each for each in _CLAIM_NAMES))
-
-
-def pod_usage(pod: Data) -> Amounts:
-    """Return the amounts that quotas count for a pod before its end."""
-    spec = mapping(pod, "spec")
-    return {"count/pods": _ONE, **usage(pod_requests(spec), pod_limits(spec))}
-
-
-def usage(requests: Amounts, limits: Amounts) -> Amounts:
-    """Return the amounts that quotas count for requests and limits."""
-    found = {"pods": _ONE}
-    for name, each in requests.items():
-        if name in OF_CONTAINERS or name.startswith("hugepages-"):
-            found |= {name: each, f"requests.{name}": each}
-        elif is_extended(name) or name.startswith(_DEVICES):
-            found[f"requests.{name}"] = each
-    return found | {f"limits.{name}": each for name, each in limits.items() if name in OF_CONTAINERS}
-
-
-def claim_usage(claim: Data) -> Amounts:
-    """Return the amounts that quotas count for a claim."""
-    spec = mapping(claim, "spec")
-    found = {"persistentvolumeclaims": _ONE, "count/persistentvolumeclaims": _ONE}
-    size = amounts(mapping(spec, "resources").get("requests")).get("storage")
-    if size is not None:
-        found["requests.storage"] = Quantity(size.rounded_up() * _ONE.nanos, size.format)
-    annotation = mapping(claim, "metadata", "annotations").get("volume.beta.kubernetes.io/storage-class")  # which is older than the field
-    storage_class = annotation if annotation is not None else spec.get("storageClassName") or ""
-    of_class = {f"{storage_class}{_CLASS}{name}": found[name] for name in _CLAIM_NAMES if name in found}
-    return found | of_class if storage_class else found
+    return 1_000_000 if resource == "cpu" else ONE.nanos << 20 if resource in ("memory", "ephemeral-storage", "storage") else ONE.nanos
