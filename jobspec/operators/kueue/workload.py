@@ -27,12 +27,13 @@ from jobspec.kubernetes.pods.amounts import pod_requests
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators import mpi_operator
 from jobspec.operators.kueue import webhook
+from jobspec.operators.kueue.job_rules import pods_at_once
 from jobspec.operators.kueue.keys import ANYWHERE, FEWEST, LAYERS, PLACED_TOGETHER, PRIORITY, SIZE
 from jobspec.operators.kueue.management import default_queue, is_queued_kind, suspends_without_queue
 from jobspec.operators.kueue.ray import KINDS as RAY_KINDS
 from jobspec.operators.kueue.ray import ray_pods, started
+from jobspec.operators.kueue.topology_rules import layers_in
 from jobspec.operators.kueue.versions import FRAMEWORK_OF_GROUPS, RELEASE, queued_by_holder
-from jobspec.operators.kueue.webhook import pods_at_once
 from jobspec.operators.kueue.world import Flavor, World, amount, plus
 from jobspec.operators.made import MOST
 from jobspec.operators.training_operator.frameworks import FRAMEWORKS
@@ -453,7 +454,7 @@ def _with_topology(pods: QueuedPodSet) -> QueuedPodSet:
     unconstrained = said.get(ANYWHERE) if required is None and preferred is None else None
     slices: list[tuple[str, int]] | None = []
     if LAYERS in said:
-        slices = webhook.layers_in(said[LAYERS])
+        slices = layers_in(said[LAYERS])
     elif SLICE_TOPOLOGY in said and SIZE in said:
         size = integer(said[SIZE], 32)
         slices = None if size is None else [(said[SLICE_TOPOLOGY], size)]
