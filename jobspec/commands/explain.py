@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def _listed(rules: Mapping[str, str]) -> Iterator[str]:
     """Yield a line for each rule. On a terminal, what the rule finds is broken to its width."""
-    from jobspec.reports.text import wrapped
+    from jobspec.reports.terminal import wrapped
 
     for name, text in rules.items():
         said = text.partition(". ")[0].rstrip(".")

@@ -14,7 +14,7 @@ from jobspec.apis.releases import CHOSEN, RELEASES
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.overlays.load import shipped
 from jobspec.project.matrix import matrix_words
-from jobspec.reports.text import wrapped
+from jobspec.reports.terminal import wrapped
 from jobspec.session.arguments import declare
 from jobspec.session.inputs import overlay_file
 from jobspec.session.options import Option, Options

@@ -11,7 +11,7 @@ from jobspec.kubernetes.problems import closest
 from jobspec.policies.catalogue import POLICIES, unsaid
 from jobspec.policies.objects import ACTIONS, PLACES, Choices, written
 from jobspec.policies.templates import EVERY
-from jobspec.reports.text import wrapped
+from jobspec.reports.terminal import wrapped
 from jobspec.session.arguments import declare
 from jobspec.session.options import Option, Options
 from jobspec.session.terminal import is_terminal, width_of

@@ -28,7 +28,8 @@ from jobspec.editor.features import ClientView
 from jobspec.editor.garbage import begin_collecting
 from jobspec.editor.places import EditorText
 from jobspec.editor.workspace import Cancelled, Workspace
-from jobspec.reports.text import message_of, page_of
+from jobspec.reports.places import message_of
+from jobspec.reports.text import page_of
 
 T = TypeVar("T")
 _TRIES = 20  # of a check during which files come and go

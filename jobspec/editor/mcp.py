@@ -31,10 +31,10 @@ from jobspec.editor.tool_words import data_in_tool_words, in_tool_words
 from jobspec.editor.workspace import Workspace, text_of
 from jobspec.project.tree import differences
 from jobspec.reports.diff import json_report as changes_report
+from jobspec.reports.places import message_of
 from jobspec.reports.preflight import PreflightAnswer, as_data
 from jobspec.reports.queue import beyond
 from jobspec.reports.queue import json_report as workloads_report
-from jobspec.reports.text import message_of
 from jobspec.session.builds import WORK_PREFIX, kept_builds
 from jobspec.session.comparing import compared, prices_in
 from jobspec.session.disk import Disk

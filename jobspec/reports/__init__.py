@@ -7,8 +7,10 @@ DOORS: tuple[str, ...] = (
     "expansion",
     "formats",
     "page",
+    "places",
     "preflight",
     "queue",
+    "terminal",
     "text",
     "topology",
 )

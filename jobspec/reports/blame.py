@@ -8,7 +8,8 @@ from typing import Any
 
 from jobspec.diagnostics.places import Mark
 from jobspec.project.blame import RUNTIME, Blamed, Cause, Origin
-from jobspec.reports.text import BOLD, DIM, columns, cut, paint, visible
+from jobspec.reports.printable import visible
+from jobspec.reports.terminal import BOLD, DIM, columns, cut, paint
 
 #: The note about a file on disk that differs from what is rendered now, by how it differs.
 STATES = {

@@ -19,7 +19,9 @@ from jobspec.diagnostics.diagnostic import Diagnostic, has_error
 from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.results import FileResult
 from jobspec.lint import catalogue
-from jobspec.reports.text import and_more, clean, from_here, in_one_line, lines_of, message_of, page_of, visible
+from jobspec.reports.places import from_here, message_of
+from jobspec.reports.printable import clean, in_one_line, visible
+from jobspec.reports.text import and_more, lines_of, page_of
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 

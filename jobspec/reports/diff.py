@@ -19,7 +19,9 @@ from jobspec.project.capacity import Capacity, Cost, PriceList, cost_of
 from jobspec.project.comparison import Comparison, VariantChange
 from jobspec.project.effects import MEANINGS, Meaning, ObjectChange
 from jobspec.project.fields import FieldChange, spelling_of
-from jobspec.reports.text import BOLD, DIM, clean, layer_of, paint, visible, wrapped
+from jobspec.reports.places import layer_of
+from jobspec.reports.printable import clean, visible
+from jobspec.reports.terminal import BOLD, DIM, paint, wrapped
 
 #: Colours a text by a code of the terminal, or leaves it.
 Paint = Callable[[str, str], str]

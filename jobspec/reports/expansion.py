@@ -15,7 +15,9 @@ from jobspec.journey.rendering import order_of
 from jobspec.operators.expansion import ExpandedJob, ExpandedPod, pods_among, value_of
 from jobspec.operators.workloads import is_suspended
 from jobspec.programs.command_lines import expand_references
-from jobspec.reports.text import BOLD, DIM, layer_of, paint, visible, wrapped
+from jobspec.reports.places import layer_of
+from jobspec.reports.printable import visible
+from jobspec.reports.terminal import BOLD, DIM, paint, wrapped
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 

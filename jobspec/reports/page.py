@@ -32,7 +32,8 @@ from jobspec.project.effects import Meaning, ObjectChange
 from jobspec.reports import diff
 from jobspec.reports.blame import line_of
 from jobspec.reports.diff import NONE, WORDS, ComparisonView, duration, spelt
-from jobspec.reports.text import clean, layer_of
+from jobspec.reports.places import layer_of
+from jobspec.reports.printable import clean
 from jobspec.reports.topology import JOB_NAME, WIDTH, JobTopology, drawing, sentence
 
 TYPE_CHECKING = False

@@ -18,8 +18,10 @@ from jobspec.diagnostics.results import DocumentResult
 from jobspec.diagnostics.wording import counted
 from jobspec.project.capacity import Capacity, PriceList, amount_text, cost_of
 from jobspec.reports.diff import ComparisonView, alike, duration, headline, names_of, notes, number_of_gpus, number_of_pods, rows
+from jobspec.reports.places import message_of
+from jobspec.reports.printable import clean, visible
 from jobspec.reports.queue import Asked
-from jobspec.reports.text import BOLD, COLOURS, DIM, clean, columns, cut, message_of, paint, visible, wrapped
+from jobspec.reports.terminal import BOLD, COLOURS, DIM, columns, cut, paint, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

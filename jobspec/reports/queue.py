@@ -15,7 +15,8 @@ from jobspec.operators.kueue.versions import not_queued, queued_by_holder
 from jobspec.operators.kueue.workload import job_name
 from jobspec.operators.kueue.world import Cell, World, plus, spelt
 from jobspec.operators.workloads import queued_object
-from jobspec.reports.text import BOLD, paint, visible, wrapped
+from jobspec.reports.printable import visible
+from jobspec.reports.terminal import BOLD, paint, wrapped
 
 _COLOURS = {"fits": "32", "borrows": "36", "preempts": "33", "waits": "33", "never": "31", "unknown": "2"}
 _BAR = 20

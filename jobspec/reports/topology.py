@@ -12,7 +12,7 @@ from jobspec.operators.expansion import ExpandedJob, ExpandedRole, value_of
 from jobspec.operators.workloads import QUEUE
 from jobspec.programs.command_lines import ADDRESSES, ENDPOINT
 from jobspec.project.capacity import accelerators, needs_of
-from jobspec.reports.text import visible
+from jobspec.reports.printable import visible
 
 JOB_NAME = "<job>"
 """What stands for the job's name in a drawing, so that jobs of one shape share theirs."""

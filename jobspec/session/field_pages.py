@@ -10,7 +10,7 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Key
 from jobspec.kubernetes.common_kinds import CommonKind
 from jobspec.overlays.load import shipped
-from jobspec.reports.text import wrapped
+from jobspec.reports.terminal import wrapped
 from jobspec.schemas.explain import ExplainedKind, Field, FieldPage, builtin_roots, root_of
 
 _NARROW = 40  # columns: with less left for descriptions, types stand above them

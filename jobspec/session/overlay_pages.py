@@ -9,7 +9,7 @@ from typing import Any
 from jobspec.documents.decoding import MAX_FILE
 from jobspec.documents.reader import read
 from jobspec.overlays.load import OverlayFile
-from jobspec.reports.text import wrapped
+from jobspec.reports.terminal import wrapped
 
 
 def described(overlay: OverlayFile) -> dict[str, Any]:

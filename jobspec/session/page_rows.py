@@ -25,7 +25,7 @@ from jobspec.project.variants import PlannedVariant
 from jobspec.reports.diff import spelt
 from jobspec.reports.expansion import containers_text
 from jobspec.reports.page import ObjectText, PageRow, object_text
-from jobspec.reports.text import from_here
+from jobspec.reports.places import from_here
 from jobspec.reports.topology import topology_of
 from jobspec.schemas import shapes
 from jobspec.session.processes import with_progress

@@ -5,7 +5,7 @@ import yaml
 
 from jobspec import Cluster
 from jobspec.api import lint
-from jobspec.reports.text import in_one_line
+from jobspec.reports.printable import in_one_line
 
 _JOB = """\
 apiVersion: trainer.kubeflow.org/v1alpha1

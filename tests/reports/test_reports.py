@@ -30,7 +30,7 @@ from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.results import FileResult
 from jobspec.lint import catalogue
 from jobspec.reports.formats import FORMATS, report
-from jobspec.reports.text import excerpt
+from jobspec.reports.terminal import excerpt
 from jobspec.world.world import Cluster
 from tests.support import checking
 from tests.support.manifests import CLASS, COMPOSE, CONFIG, JOB, write

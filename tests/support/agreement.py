@@ -16,7 +16,7 @@ from jobspec.lint.topics import is_default
 from jobspec.operators.kueue.workload import job_name
 from jobspec.operators.workloads import is_workload
 from jobspec.reports.preflight import as_data
-from jobspec.reports.text import clean
+from jobspec.reports.printable import clean
 from jobspec.session.chosen_rules import chosen
 from jobspec.session.inputs import load_run_context, settings_of
 from jobspec.session.judging import Depth, RunResults
