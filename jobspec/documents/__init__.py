@@ -18,7 +18,7 @@ DOORS: tuple[str, ...] = (
     "routes",
     "scalars",
     "shared_parts",
-    "syntax",
+    "streams",
     "text_edits",
     "wrapped",
     "writer",

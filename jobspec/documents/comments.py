@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from itertools import accumulate
 
 from jobspec.documents.libyaml import YAMLError, tokens_of
-from jobspec.documents.syntax import cut
+from jobspec.documents.streams import cut
 
 #: The tokens before the first value of a document.
 _BEFORE_VALUES = ("<stream start>", "<document start>", "<directive>", "<block mapping start>", "<block sequence start>", "?")

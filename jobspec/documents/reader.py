@@ -82,7 +82,7 @@ def pieces(text: str, *, file: str, layer: str = "", first_line: int = 0, form: 
     if "\n---" not in text and text[:1] not in _BEFORE_JSON:
         yield Piece(text, first_line, file, layer, form)
         return
-    from jobspec.documents.syntax import cut
+    from jobspec.documents.streams import cut
 
     for part, lines in cut(text):
         yield Piece(part, first_line + lines, file, layer, form)
@@ -215,7 +215,7 @@ def _parsed(piece: Piece) -> Iterator[_ParsedDocument]:
             by_go = True
     next_event: Callable[[], Any] = CParser(text).get_event
     if by_go:
-        from jobspec.documents.syntax import Events
+        from jobspec.documents.go_yaml import Events
 
         next_event = Events(text, is_later=piece.first_line > 0).next
     return _Decoder(piece, next_event).documents()

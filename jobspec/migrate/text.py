@@ -18,7 +18,7 @@ from jobspec.documents.libyaml import YAMLError
 from jobspec.documents.markdown import is_page
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.reader import read
-from jobspec.documents.syntax import cut
+from jobspec.documents.streams import cut
 from jobspec.documents.text_edits import TextEdit, TextPlaces, Uncuttable, edited, origins
 from jobspec.documents.writer import write
 

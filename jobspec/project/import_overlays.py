@@ -22,7 +22,7 @@ from jobspec.documents.comments import comments_of, has_alias
 from jobspec.documents.decoding import is_json
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.documents.syntax import cut
+from jobspec.documents.streams import cut
 from jobspec.documents.text_edits import Uncuttable, without
 from jobspec.journey import rendering
 from jobspec.journey.reading import read

@@ -15,7 +15,7 @@ from jobspec.diagnostics.diagnostic import Diagnostic
 from jobspec.diagnostics.results import DocumentResult
 from jobspec.documents.document import Document, result_of
 from jobspec.documents.reader import read
-from jobspec.documents.syntax import cut, kinds_in
+from jobspec.documents.streams import cut, kinds_in
 from jobspec.go.values import mapping
 from jobspec.repository.accumulation import Identity, ObjectOrigin, origins_of
 from jobspec.repository.layers import Layer

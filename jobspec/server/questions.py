@@ -13,7 +13,7 @@ from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.places import Path, value_at
 from jobspec.diagnostics.results import DocumentResult, FileResult
 from jobspec.documents.document import Document, result_of
-from jobspec.documents.syntax import cut
+from jobspec.documents.streams import cut
 from jobspec.documents.writer import write
 from jobspec.journey.steps import Checked, Manifests
 from jobspec.kubernetes.verdict import verdict

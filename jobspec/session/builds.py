@@ -22,7 +22,7 @@ from jobspec.documents.decoding import decode
 from jobspec.documents.document import CHAINSAW, CHART, CHART_VALUES, ENGINES, KUSTOMIZATIONS, Document
 from jobspec.documents.kustomization_fields import FIELDS
 from jobspec.documents.reader import read
-from jobspec.documents.syntax import cut_of_kinds, kinds_in
+from jobspec.documents.streams import cut_of_kinds, kinds_in
 from jobspec.journey.reading import may_ignore
 from jobspec.kubernetes.problems import closest
 from jobspec.repository import kustomizations

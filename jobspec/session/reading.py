@@ -110,7 +110,7 @@ def parts_of(found: Found) -> list[Found]:
     text = decode(content, found.path)
     if not isinstance(text, str):
         return [found]
-    from jobspec.documents.syntax import cut
+    from jobspec.documents.streams import cut
 
     starts: list[tuple[int, int]] = []  # the first byte, and the lines before it
     at = 0
@@ -137,7 +137,7 @@ def parts_with(found: Found, kinds: Collection[str], words: Collection[str] = ()
     content = content_of(found)
     if not all(any(word.encode() in content for word in those) for those in (kinds, words) if those):
         return []
-    from jobspec.documents.syntax import cut_of_kinds
+    from jobspec.documents.streams import cut_of_kinds
 
     text = decode(content, found.path)
     if found.path.endswith(PAGES) or not isinstance(text, str) or len(text.encode()) != len(content):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.diagnostics.record import Record
-from jobspec.documents.syntax import kinds_in
+from jobspec.documents.streams import kinds_in
 from jobspec.repository.engines import APPLYING_KINDS
 from jobspec.session.git import git
 from jobspec.session.reach import DECIDING_WORDS, Reach, SideFiles, is_kustomization, is_manifest, names_meant_anywhere, reached_names

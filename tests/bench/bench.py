@@ -42,7 +42,7 @@ import yaml
 from jobspec.apis.releases import RELEASES
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.documents.syntax import cut
+from jobspec.documents.streams import cut
 from tests.support.repositories import committed
 
 ROOT = Path(__file__).parent.parent.parent

@@ -3,7 +3,7 @@
 import pytest
 
 from jobspec.documents.reader import read
-from jobspec.documents.syntax import cut_of_kinds, kinds_in
+from jobspec.documents.streams import cut_of_kinds, kinds_in
 
 _REST = "apiVersion: v1\nmetadata: {name: a}\n"
 

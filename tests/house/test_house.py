@@ -198,7 +198,7 @@ _ASSIGNING = {
     "jobspec.diagnostics.record": "a class of records gets its `__init__`",
     "jobspec.session.arguments": "the usage and the last sentence of argparse's help depend on the options",
     "jobspec.commands.completion": "what completes an argument is an attribute that argparse does not know, and shtab looks for",
-    "jobspec.documents.syntax": "a scanner keeps its state, and corrects the events of libyaml",
+    "jobspec.documents.go_yaml": "a scanner keeps its state, and corrects the events of libyaml",
     "jobspec.documents.libyaml": "a package of Python's is loaded in parts",
     "jobspec.documents.reader": "a constructor keeps its state",
     "jobspec.documents.document": "parsed nodes, most of a run's memory, are dropped once a file is judged",

@@ -14,7 +14,7 @@ from jobspec.diagnostics.places import Mark
 from jobspec.diagnostics.problems import Change, move, quote, remove, rename, set_to
 from jobspec.documents.comments import comments_of, lost
 from jobspec.documents.reader import read
-from jobspec.documents.syntax import cut
+from jobspec.documents.streams import cut
 from jobspec.documents.text_edits import Unfit, applied
 from jobspec.journey import checking
 from jobspec.journey.outcomes import foresee
