@@ -2,6 +2,7 @@
 
 #: The modules that other rooms import.
 DOORS: tuple[str, ...] = (
+    "absent_webhooks",
     "api_server",
     "asking",
     "client",

@@ -24,8 +24,9 @@ from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.workloads import is_workload
 from jobspec.project.rendering import objects_of
 from jobspec.server import asking, local
+from jobspec.server.absent_webhooks import with_absent_webhooks
 from jobspec.server.api_server import ApiServer, ServerAnswer, difference
-from jobspec.server.asking import problems_of_pods, with_absent_webhooks
+from jobspec.server.asking import problems_of_pods
 from jobspec.server.client import Client, of_context
 from jobspec.server.local import control_plane
 from jobspec.server.questions import PodQuestion, Question, Questions, pod_questions, questions_about

@@ -16,8 +16,8 @@ import pytest
 
 from jobspec.diagnostics.errors import JobspecError
 from jobspec.server.api_server import ApiServer
-from jobspec.server.asking import remove
 from jobspec.server.client import of_config
+from jobspec.server.preparation import remove
 from tests.support import quick_yaml
 from tests.support.cluster import answering, assets, config_of, environment, reply, servers_in
 from tests.support.reference import ROOT

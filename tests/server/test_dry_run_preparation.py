@@ -14,6 +14,7 @@ from jobspec.server import asking
 from jobspec.server.api_server import ApiServer
 from jobspec.server.client import YAML, Client
 from jobspec.server.local import control_plane
+from jobspec.server.preparation import install_kinds
 from jobspec.server.questions import questions_about
 from tests.support import manifests, quick_yaml
 from tests.support.checking import read
@@ -36,7 +37,7 @@ spec:
 def own() -> Iterator[Client]:
     """A server that has the kinds of all operators."""
     with control_plane(assets()) as client:
-        asking.install_kinds(ApiServer(client), MODELS, choose([]))
+        install_kinds(ApiServer(client), MODELS, choose([]))
         yield client
 
 

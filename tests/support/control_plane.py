@@ -15,9 +15,9 @@ from pathlib import Path
 from jobspec.apis.kinds import MODELS
 from jobspec.apis.releases import choose
 from jobspec.server.api_server import ApiServer
-from jobspec.server.asking import install_kinds
 from jobspec.server.client import Client
 from jobspec.server.local import control_plane
+from jobspec.server.preparation import install_kinds
 
 
 def kubeconfig(client: Client) -> str:
