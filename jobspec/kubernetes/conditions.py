@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from jobspec.apis.releases import is_at_least
 from jobspec.diagnostics.places import Data, Path
 from jobspec.diagnostics.problems import Problem, Problems
 from jobspec.go import regex, text_formats
@@ -92,13 +91,13 @@ def _within(value: float, keyword: str, asked: Conditions, kind: str, bits: int)
     limit = float(asked[keyword])  # the server holds integers, too, as float64
     if kind == "integer" and not _holds(limit, bits):
         return False
-    limit = _as_int64(limit) if isinstance(value, int) else limit
+    limit = as_int64(limit) if isinstance(value, int) else limit
     if asked.get(f"exclusive{keyword.capitalize()}") and value == limit:
         return False
     return value >= limit if keyword == "minimum" else value <= limit
 
 
-def _as_int64(number: float) -> int:
+def as_int64(number: float) -> int:
     """Convert a number to Go's int64: without its fraction.
 
     Beyond 64 bits it is the smallest int64, as on most machines.
@@ -111,7 +110,7 @@ def _is_multiple(value: float, factor: float, kind: str, bits: int) -> bool:
     if kind == "integer" and not _holds(factor, bits):
         return False
     if isinstance(value, int):
-        return _as_int64(factor) > 0 and value % _as_int64(factor) == 0
+        return as_int64(factor) > 0 and value % as_int64(factor) == 0
     if factor <= 0:
         return False
     times = 1 / factor * value if factor < 1 else value / factor
@@ -214,37 +213,3 @@ def _has_type(value: Any, shape: Shape) -> bool:
     """Whether a value has the type of a shape, or is null; `structural` reports a wrong type."""
     is_of_type = value is None or shape.type in ("any", "bare") or type(value) in TYPES[shape.type]
     return is_of_type or (type(value) is list and takes_lists(shape))
-
-
-# The formats of a CRD's schema that older releases of Kubernetes do not check.
-#
-# Follows `StripUnsupportedFormatsPostProcessorForVersion`, k8s.io/apiextensions-apiserver pkg/apiserver/validation, which goes by the
-# release before the server's own, and `SchemaValidator.numberValidator`, k8s.io/kube-openapi pkg/validation/validate, 0.34 to 0.36.
-
-
-_NAMES, _NAMES_SINCE = ("k8sshortname", "k8slongname"), "1.35"
-_NUMBERS, _NUMBERS_SINCE = ("int32", "int64", "float", "double"), "1.36"
-
-
-def checked_by(release: str, schema: Data) -> Data:
-    """Return a schema as a release of Kubernetes checks it.
-
-    Formats that the release does not check yet are removed. Limits of integers are as the release reads them.
-    """
-    if is_at_least(release, _NUMBERS_SINCE):
-        return schema
-    made = dict(schema)
-    form = (made.get("format") or "").replace("-", "")
-    if form in _NUMBERS or (form in _NAMES and not is_at_least(release, _NAMES_SINCE)):
-        del made["format"]
-    if made.get("type") == "integer":
-        made |= {word: _as_int64(float(made[word])) for word in ("minimum", "maximum", "multipleOf") if made.get(word) is not None}
-    if made.get("properties"):
-        made["properties"] = {name: checked_by(release, child) for name, child in made["properties"].items()}
-    for word in ("items", "additionalProperties", "not"):
-        if isinstance(made.get(word), dict):
-            made[word] = checked_by(release, made[word])
-    for word in ("anyOf", "oneOf", "allOf"):
-        if made.get(word):
-            made[word] = [checked_by(release, branch) for branch in made[word]]
-    return made

@@ -69,7 +69,7 @@ class CustomKind:
     """One version of a custom kind, compiled from its CRD."""
 
     def __init__(self, version: Data, target: Target, *, namespaced: bool, file: str) -> None:
-        from jobspec.kubernetes.conditions import checked_by
+        from jobspec.kubernetes.formats_of_releases import checked_by
 
         self.namespaced = namespaced
         self.file = file

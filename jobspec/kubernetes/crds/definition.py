@@ -84,9 +84,9 @@ def _problems_of_schema(schema: Schema, meta: Shape, release: str, *, is_stored:
     found, wrong_at = problems_of_structure(schema)
     if wrong_at is None:
         return found
-    from jobspec.kubernetes.conditions import checked_by
     from jobspec.kubernetes.crds.rules import rule_problems
     from jobspec.kubernetes.crds.values import default_problems
+    from jobspec.kubernetes.formats_of_releases import checked_by
 
     checked = checked_by("1.35" if release == "1.34" else release, schema)  # defaults have the formats of names a release earlier
     invalid_defaults = list(default_problems({**checked, "x-kubernetes-embedded-resource": True}, (), meta))
