@@ -43,7 +43,10 @@ def group_of(pod: Data) -> str:
 
 
 def count_of(pod: Data) -> int | None:
-    """Return the number of pods that a pod says of its group; None if it says no number above 0."""
+    """Return the number of pods that a pod says of its group.
+
+    If it says no number above 0, return None.
+    """
     number = integer(_meta(pod, "annotations").get(GROUP_COUNT, ""))
     return number if number and number > 0 else None
 
@@ -131,14 +134,20 @@ def _meta(pod: Data, field: str) -> Mapping[str, str]:
 
 
 def decided_by(namespace: str) -> list[Name]:
-    """Return the names of the objects that decide whether a refusal stands: Kueue's configuration, and the default queue."""
+    """Return the names of the objects that decide whether a refusal stands.
+
+    These are Kueue's configuration, and the default queue.
+    """
     from jobspec.operators.kueue.management import DEFAULT_QUEUE
 
     return [(QUEUE_CONFIGURATION, "", ""), ((GROUP, "LocalQueue"), namespace, DEFAULT_QUEUE)]
 
 
 def stands(rule: str, namespace: str, target: Target, world: World) -> bool:
-    """True if what a rule refuses of a pod is refused in a world: by Kueue's configuration, and its queue of pods that name none."""
+    """True if what a rule refuses of a pod is refused in a world.
+
+    Kueue's configuration decides on that, and its queue of pods that name none.
+    """
     from jobspec.operators.kueue.management import default_queue, manages_namespace
 
     configuration = world.configuration
