@@ -245,21 +245,29 @@ class _MarksLater(ParsedMarks):
     It is pickled as text, which is parsed again on use.
     """
 
-    __slots__ = ("_node", "_number", "_piece")
+    __slots__ = ("_begun", "_node", "_number", "_piece")
 
     def __init__(self, piece: Piece, number: int, node: Any = None) -> None:
         self._piece = piece
         self._number = number
         """Counts the documents of the piece."""
         self._node = node
+        self._begun: Node | None = None
+        """The first part of the node of a long document."""
 
     def __call__(self) -> Marks:
         return marks_of(self._piece, self._parsed())
 
     def nearest(self, path: Path) -> Marks:
         """Return the marks of the value at *path*, or of the innermost value around it that exists, without those of values beside it."""
-        node = _beginning(self._piece, path[0]) if path and self._node is None and not self._number else None
+        node = self._up_to(path[0]) if path and self._node is None and not self._number else None
         return nearest_marks(self._piece, node or self._parsed(), path)
+
+    def _up_to(self, key: str | int) -> Node | None:
+        """Return the node of the document up to a key. If what is parsed already ends before it, return None."""
+        if self._begun is None:
+            self._begun = _beginning(self._piece, key)
+        return self._begun if self._begun and key in self._begun.children else None
 
     def _parsed(self) -> Any:
         """Return the node of the document."""
@@ -298,7 +306,7 @@ class _MarksLater(ParsedMarks):
         return same_mark
 
     def forget(self) -> None:
-        self._node = None
+        self._node = self._begun = None
 
     def __reduce__(self) -> tuple[type[_MarksLater], tuple[Piece, int]]:
         return _MarksLater, (self._piece, self._number)

@@ -3,6 +3,7 @@
 import pytest
 
 from jobspec.documents import reader
+from jobspec.documents.libyaml import CParser
 from jobspec.documents.reader import read
 
 TEXT = """\
@@ -47,3 +48,20 @@ def test_the_rest_of_a_long_text_is_not_parsed(monkeypatch: pytest.MonkeyPatch) 
     documents[0].forget_marks()
     monkeypatch.setattr(reader, "_parsed", None)
     assert str(documents[0].nearest(("metadata", "name")).place()) == "a.yaml:6:9"
+
+
+def test_many_places_of_a_long_text_need_no_more_than_two_parsings(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = TEXT + "  names: " + "x" * 20_000 + "\n"
+    (document,) = read(text, file="a.yaml")[0]
+    document.forget_marks()
+    parsed: list[str] = []
+
+    def parser(read_text: str) -> object:
+        parsed.append(read_text)
+        return CParser(read_text)
+
+    monkeypatch.setattr(reader, "CParser", parser)
+    places = [("kind",), ("metadata", "name"), ("spec", "group"), ("spec", "names"), ("apiVersion",), ("spec", "group")]
+    found = [str(document.nearest(each).place()) for each in places]
+    assert found == ["a.yaml:3:7", "a.yaml:6:9", "a.yaml:8:10", "a.yaml:9:10", "a.yaml:2:13", "a.yaml:8:10"]
+    assert len(parsed) == 2
