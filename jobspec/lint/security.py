@@ -175,7 +175,7 @@ def capability_without_root(job: LintedJob) -> Iterator[Finding]:
         user, not_root = (next((text(each, name) for each in contexts if text(each, name)), "") for name in ("runAsUser", "runAsNonRoot"))
         if added and ((user and user != "0") or (not user and not_root == "True")):
             who = f"user {user}" if user else "a user that is not root"
-            yield Finding(added, f"no effect: `IPC_LOCK` is for root, and the container runs as {who}")
+            yield Finding(added, f"the container runs as {who}, who has `IPC_LOCK` only if the image gives it to the program's file")
 
 
 #: How users write the capability to lock memory.
