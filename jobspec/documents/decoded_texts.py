@@ -28,7 +28,10 @@ The key is the text. If the text has one document, the key is its parts before a
 """
 _MOST_KEPT, _SHORT = 2048, 1 << 14
 _long: dict[bytes, tuple[int, Sequence[Decoded]]] = {}
-"""The same for longer texts, such as CRDs that several folders have, with their weights. The key is a digest of the text."""
+"""The weights of longer texts, such as CRDs that several folders have, and what they were decoded to.
+
+The key is a digest of the text.
+"""
 _MOST_LONG = 1 << 22  # the weight of all longer texts: their characters, but for those whose parts are shared
 _SHARED = 64  # such a text weighs that part of its characters
 

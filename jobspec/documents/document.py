@@ -106,7 +106,10 @@ class Document:
 
     @property
     def is_kustomization(self) -> bool:
-        """True if kustomize builds the document: it is in a file of a kustomization, and is no object of another API."""
+        """True if kustomize builds the document.
+
+        Then it is in a file of a kustomization, and is no object of another API.
+        """
         group, is_of_no_api = self.group_kind[0], not self.api_version and self.kind in _KINDS_OF_KUSTOMIZATIONS
         return (group == KUSTOMIZATION[0] or is_of_no_api) and self.file.rpartition("/")[2] in KUSTOMIZATIONS
 

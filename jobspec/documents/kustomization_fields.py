@@ -81,14 +81,14 @@ def has_other_case(data: Any, fields: Fields = FIELDS) -> bool:
 
 
 def _field_of(key: str, fields: Fields) -> str:
-    """Return the field that a key is read as. A key that is no field stays as it is."""
+    """Return the field that a key is read as. If there is none, return the key."""
     return key if key in fields else next((each for each in fields if each.lower() == key.lower()), key)
 
 
 def name_fields(data: Any, node: Any, line: Callable[[Any], int], fields: Fields = FIELDS) -> tuple[Any, Any, list[Problem]]:
-    """Return a kustomization and its nodes with the fields' own names, and a problem for each key that is dropped.
+    """Return a kustomization and its nodes with the fields' own names.
 
-    *line* gives an event's line in the file.
+    With them comes a problem for each key that is dropped. *line* gives an event's line in the file.
     """
     make = type(node)
     if isinstance(data, list):

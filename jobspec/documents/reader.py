@@ -107,7 +107,10 @@ def read_piece(piece: Piece, index: int, documents: list[Document], problems: li
 
 
 def _other_form(piece: Piece, documents: Sequence[Document], problems: Sequence[Diagnostic]) -> Form | None:
-    """Return the form in which kustomize reads something else in a piece than in a manifest. If there is none, return None."""
+    """Return the form in which kustomize reads a piece otherwise than a manifest.
+
+    If there is none, return None.
+    """
     first = documents[0] if documents else None
     has_equal_keys = any(each.rule == "duplicate-key" for each in problems)
     if first is None:
@@ -127,7 +130,7 @@ _COUNTING: Mapping[Form, CountingKey] = {"kustomization": "last", "merge patch":
 
 
 def _read_form(piece: Piece, index: int, documents: list[Document], problems: list[Diagnostic]) -> int:
-    """Add the documents and problems of a piece, in the form that it has, to *documents* and *problems*, as `read_piece` does."""
+    """Do what `read_piece` does, in the form that the piece has."""
     if len(piece.text) > 2 * MAX_BYTES and (problem := _over_text_limit(piece, index)):
         problems.append(problem)
         return index + 1
@@ -222,7 +225,7 @@ def _parsed(piece: Piece) -> Iterator[_ParsedDocument]:
 
 
 def _beginning(piece: Piece, key: str | int) -> Node | None:
-    """Return the first document of a long piece up to a key, which is enough for the place of its value.
+    """Return the first document of a long piece up to a key, to find the place of its value.
 
     If only parsing all of the text would tell the place, return None.
     """
@@ -264,7 +267,10 @@ class _MarksLater(ParsedMarks):
         return nearest_marks(self._piece, node or self._parsed(), path)
 
     def _up_to(self, key: str | int) -> Node | None:
-        """Return the node of the document up to a key. If what is parsed already ends before it, return None."""
+        """Return the node of the document up to a key.
+
+        If what is parsed already ends before the key, return None.
+        """
         if self._begun is None:
             self._begun = _beginning(self._piece, key)
         return self._begun if self._begun and key in self._begun.children else None
@@ -378,7 +384,10 @@ class _Decoder:
         self.problems: list[Problem] = []
 
     def beginning(self, wanted: str | int) -> Node | None:
-        """Return the first document up to a key of it. If it is no mapping with that key, or if keys are merged, return None."""
+        """Return the first document up to a key of it.
+
+        If it is no mapping with that key, or if keys are merged, return None.
+        """
         while type(event := self.next()) is not DocumentStartEvent:
             if type(event) is StreamEndEvent:
                 return None

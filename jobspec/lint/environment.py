@@ -123,7 +123,7 @@ def _alike_machines(job: LintedJob) -> Iterator[Finding]:
 
 
 def missing_machine_rank(job: LintedJob) -> Iterator[Finding]:
-    """Accelerate is told of several machines, and not which one of them a pod is.
+    """Accelerate gets the number of machines, but not the rank of the pod.
 
     Why: accelerate reads neither RANK nor the variables of torchrun. Without `--machine_rank` it ends at once, "int() argument must be ...
     not 'NoneType'"; with a configuration file in the image, all pods get the one rank of that file, and wait for the others.

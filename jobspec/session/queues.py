@@ -83,7 +83,7 @@ def answers(options: Options, given: Found | None = None) -> Answers:
 
 
 def have_no_queues(files: Iterable[FileResult]) -> bool:
-    """Return whether files have nothing but jobs, so that nobody misses a queue if they are left out."""
+    """Return whether files have jobs alone, so that no queue is lost if they are left out."""
     return all(is_workload(row) for each in files for row in each.documents)
 
 

@@ -134,4 +134,5 @@ def keywords_of(schema: Schema) -> list[str]:
 
     Lists and mappings count as set even if empty.
     """
-    return [name for name, value in schema.items() if value or isinstance(value, (list, dict)) or name in decoded({name: value})]
+    made = decoded(schema)
+    return [name for name, value in schema.items() if value or isinstance(value, (list, dict)) or name in made]

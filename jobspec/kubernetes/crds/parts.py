@@ -15,7 +15,7 @@ _MOST = 1 << 14  # schemas: as many as those of a large repository have differen
 
 
 def once_for_each(find: Callable[P, R]) -> Callable[P, R]:
-    """Call a function of a schema, and of what it meets, once for each schema by its identity."""
+    """Call a function once for each schema, by its identity, and for what it meets."""
     known: dict[tuple[Any, ...], tuple[Any, R]] = {}
 
     @wraps(find)
@@ -34,9 +34,9 @@ def once_for_each(find: Callable[P, R]) -> Callable[P, R]:
 
 
 def unless_sound(find: Callable[P, Problems]) -> Callable[P, Problems]:
-    """Call a function of a schema, of its path, and of what it meets, unless it has found no problem in the schema before.
+    """Call a function of a schema and its path, unless it has found no problem there before.
 
-    Problems have paths, so that those of a schema are found at each place.
+    What else the schema meets is a part of the key. Problems have paths, so that those of a schema are found at each place.
     """
     sound: dict[tuple[Any, ...], Any] = {}
 

@@ -1,7 +1,7 @@
 """What JobSet's webhooks change: the defaults of a JobSet, and in the pods of its Jobs a label for their priority and their topology.
 
-Follows `podWebhook.Default`, sigs.k8s.io/jobset pkg/webhooks, 0.8.2 to 0.12.0; of JobSets see `jobset_defaults`. A pod that follows the
-first one of its Job waits until that is on a node, and goes where that is; which topology that will be, nobody knows before.
+Follows `podWebhook.Default`, sigs.k8s.io/jobset pkg/webhooks, 0.8.2 to 0.12.0; of JobSets see `jobset_defaults`. The first pod of a
+Job decides on the topology of the others, which wait until it is on a node. Before that, the topology is not known.
 """
 
 from __future__ import annotations
